@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace glimmer {
+
+/// Every bound of the server in one place, so that the worst case is a sum one can read.
+/// The defaults serve one workstation; `glimmerd.conf` and flags change those marked (c).
+struct limits {
+  // one connection
+  std::size_t http_header_bytes = 64 << 10;  ///< request line and header fields together
+  std::size_t http_header_fields = 128;
+  std::size_t http_body_bytes = 64 << 20;        ///< (c) one request body
+  std::size_t http_pipelined_requests = 16;      ///< parsed and waiting behind the one in work
+  std::size_t connection_write_bytes = 1 << 20;  ///< unsent bytes before the stream is parked
+
+  // all connections of one frontend
+  std::size_t connections = 4096;            ///< (c) sockets; further ones are refused
+  std::uint32_t header_timeout_ms = 10'000;  ///< (c) from the first byte to the end of the header
+  std::uint32_t body_timeout_ms = 60'000;    ///< (c) between two reads of a body
+  std::uint32_t idle_timeout_ms = 75'000;    ///< (c) keep-alive without a request
+
+  // all requests of the process
+  std::size_t requests_in_flight = 1024;  ///< (c) admission credits: gate 1
+  std::size_t queued_tokens = 4 << 20;    ///< (c) prompt tokens admitted, not yet computed: gate 2
+
+  // one request
+  std::uint32_t choices = 128;  ///< n
+  std::uint32_t stop_strings = 16;
+  std::size_t stop_string_bytes = 1024;
+  std::uint32_t top_logprobs = 20;
+  std::uint32_t tools = 1024;
+  std::uint32_t messages = 65'536;
+  std::uint32_t logit_bias_entries = 1024;
+
+  // one JSON text
+  std::uint32_t json_depth = 256;
+
+  // one sequence
+  std::uint32_t token_window = 256;   ///< tokens on their way to a client (>= one draft of 16)
+  std::uint32_t parked_ms = 120'000;  ///< (c) a parked sequence is cancelled after this
+
+  /// Bytes that request bodies and unsent responses can pin at most, over all frontends.
+  constexpr std::size_t worst_case_bytes() const {
+    return requests_in_flight * (http_body_bytes + connection_write_bytes);
+  }
+};
+
+}  // namespace glimmer

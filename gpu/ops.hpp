@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/device.hpp"
+#include "gpu/tensor.hpp"
+
+namespace glimmer {
+
+/// RMS norms of text-model.md section 2: y = x * r * scale, r = 1 / sqrt(mean(x^2) + eps), in fp32
+/// with one rounding. `plain`: scale = w; `centred`: scale = 1 + w, formed in fp32;
+/// `weightless`: 1.
+enum class norm_kind : std::uint8_t { plain, centred, weightless };
+
+/// A weight matrix [out, in] in whatever layout the device's matmul streams. Made once at load by
+/// `ops::pack`; `storage` is device memory owned by the weights.
+struct packed_matrix {
+  tensor storage;  ///< layout private to the back end
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+  dtype source = dtype::bf16;
+};
+
+/// Keys and values of one layer: [blocks, block_size, kv_heads, head_dim] each.
+struct kv_cache {
+  tensor keys;
+  tensor values;
+};
+
+/// Where the queries of each sequence stand and where their keys lie. All tensors are i32.
+/// Row r of sequence s has position `first_position[s] + (r - row_begin[s])`.
+struct attention_layout {
+  tensor row_begin;               ///< [sequences + 1]
+  tensor first_position;          ///< [sequences]
+  tensor block_table;             ///< [sequences, blocks_max]
+  tensor first_block;             ///< [sequences]: absolute index of the block in column 0
+  std::int64_t rows_max = 0;      ///< longest run of rows of one sequence in this batch
+  std::int64_t position_max = 0;  ///< largest position in this batch
+};
+
+struct attention_shape {
+  std::int64_t query_heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t block_size = 0;
+  std::int64_t window = 0;  ///< keys a query sees, itself included; 0 = all
+  float scale = 0;          ///< factor on q.k
+};
+
+/// How q and k of one layer are finished (text-model.md 4.2, steps 2-4).
+struct head_rules {
+  std::int64_t head_dim = 0;
+  float eps = 0;
+  float scale = 1;      ///< after the norm; 3.87 for q, 1 for k
+  bool rotate = false;  ///< half-split RoPE
+  float rope_theta = 0;
+};
+
+/// Everything a back end computes. Every op queues on `s` and returns; shapes and types are
+/// asserted by `check_*` in ops.cpp before they reach a back end. Activations are bf16 or f32
+/// (one type per model); accumulation is fp32; a row's result has the same bits for any number of
+/// rows, any place in the batch and any number of threads (law 7).
+class ops {
+ public:
+  virtual ~ops() = default;
+
+  /// Bytes of storage that `pack` needs for a matrix.
+  virtual std::size_t packed_bytes(std::int64_t out, std::int64_t in, dtype source) const = 0;
+  /// Packs rows [row, row + rows.shape[0]) of `to` from row-major `rows` [n, in] (f32, bf16, f16).
+  virtual void pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) = 0;
+
+  /// out[t] = table[ids[t]]. table [vocab, width] f32/bf16/f16, ids [tokens] i32, out [tokens,
+  /// width].
+  virtual void gather_rows(stream_handle s, tensor out, tensor table, tensor ids) = 0;
+
+  /// Normalises each row of x [rows, width] into out (may alias x). weight: f32 [width], unused for
+  /// weightless.
+  virtual void rms_norm(stream_handle s, tensor out, tensor x, tensor weight, norm_kind kind,
+                        float eps) = 0;
+
+  /// h += u, one rounding. Same shape and type.
+  virtual void add(stream_handle s, tensor h, tensor u) = 0;
+
+  /// out[rows, w.out] = x[rows, w.in] * w^T, fp32 accumulation, one rounding to out's type.
+  /// out f32 with bf16 x is allowed (the output head). out must not alias x.
+  virtual void matmul(stream_handle s, tensor out, tensor x, const packed_matrix& w) = 0;
+
+  /// Finishes heads in place: x [tokens, heads * head_dim]; positions [tokens] i32.
+  virtual void finish_heads(stream_handle s, tensor x, tensor positions,
+                            const head_rules& rules) = 0;
+
+  /// Writes rows of k and v [tokens, kv_heads * head_dim] into slots [tokens] i32, where
+  /// slot = block * block_size + offset.
+  virtual void store_kv(stream_handle s, const kv_cache& cache, tensor k, tensor v,
+                        tensor slots) = 0;
+
+  /// Causal attention of q [tokens, query_heads * head_dim] over the cache (this step's keys are
+  /// already stored). out like q, may alias it. Keys are visited in absolute tiles, left to right.
+  virtual void attention(stream_handle s, tensor out, tensor q, const kv_cache& cache,
+                         const attention_layout& layout, const attention_shape& shape) = 0;
+
+  /// o *= sigmoid(g), element by element; fp32 inside, one rounding.
+  virtual void sigmoid_gate(stream_handle s, tensor o, tensor g) = 0;
+
+  /// gate = silu(gate) * up, fp32 inside, one rounding.
+  virtual void silu_product(stream_handle s, tensor gate, tensor up) = 0;
+
+  /// z = cap * tanh(multiplier * z / cap), f32 in place.
+  virtual void cap_logits(stream_handle s, tensor z, float multiplier, float cap) = 0;
+
+  /// Copies block `from` to block `to` within a cache (keys and values).
+  virtual void copy_block(stream_handle s, const kv_cache& cache, std::int64_t from,
+                          std::int64_t to) = 0;
+};
+
+}  // namespace glimmer
