@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.hpp"
+#include "gpu/device.hpp"
+#include "gpu/ops.hpp"
+#include "model/config.hpp"
+
+namespace glimmer {
+
+/// Sizes of the KV cache: a block holds keys and values of `block_size` positions for every layer
+/// of its group.
+///
+///     group     layers   one block (30B, bf16, block_size 16)
+///     full      13       13 * 2 * 16 * 2 heads * 128 * 2 bytes = 212,992
+///     sliding   39       638,976
+struct kv_layout {
+  std::int64_t block_size = 16;  ///< positions
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  dtype type = dtype::bf16;
+  std::array<std::int64_t, kv_group_count> layers{};  ///< per group
+
+  static kv_layout of(const text_config& config, std::int64_t block_size, dtype type);
+
+  /// Bytes that one block of `group` takes over all its layers.
+  std::size_t block_bytes(kv_group group) const;
+};
+
+/// Number of blocks per KV group, indexed by `kv_group`.
+using kv_block_counts = std::array<std::int64_t, kv_group_count>;
+
+/// Keys and values of every layer in device memory. Layers of one group share block ids, so one
+/// block table serves them all. Contents start undefined.
+class kv_caches {
+ public:
+  kv_caches() = default;
+  /// Allocates everything at once. Fails with kind `device` when memory is short.
+  static result<kv_caches> allocate(device& home, const text_config& config,
+                                    const kv_layout& layout, const kv_block_counts& blocks);
+
+  const kv_layout& layout() const { return layout_; }
+  std::int64_t blocks(kv_group group) const { return blocks_[static_cast<std::size_t>(group)]; }
+  /// The cache of layer `layer`, [blocks, block_size, kv_heads, head_dim] each.
+  const kv_cache& layer(std::size_t layer) const { return layers_[layer]; }
+  /// Queues copies of block `from` to block `to` in every layer of `group`.
+  void copy_block(ops& op, stream_handle s, kv_group group, block_id from, block_id to) const;
+
+ private:
+  kv_layout layout_;
+  kv_block_counts blocks_{};
+  std::vector<kv_group> groups_;  // per layer
+  std::vector<kv_cache> layers_;
+  std::vector<device_buffer> buffers_;
+};
+
+}  // namespace glimmer
