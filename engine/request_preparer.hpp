@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/request.hpp"
+#include "base/result.hpp"
+#include "base/sampling_params.hpp"
+#include "tokenizer/prompt_pieces.hpp"
+#include "tokenizer/tokenizer.hpp"
+
+namespace glimmer {
+
+/// A request ready for the scheduler: one sequence per choice, all with the same prompt.
+struct prepared_request {
+  std::shared_ptr<const std::vector<token_id>> prompt;
+  std::vector<sampling_params> choices;  ///< one per choice, seeds and lengths final
+  prompt_end end = prompt_end::header;   ///< where the model takes over
+};
+
+/// What a request has to fit into.
+struct prompt_bounds {
+  std::uint32_t context_tokens = 0;  ///< prompt and answer together
+  std::uint32_t vocab_tokens = 0;    ///< ids are below
+};
+
+/// Turns a validated request into tokens and final sampling parameters. Immutable; any thread may
+/// call.
+class request_preparer {
+ public:
+  request_preparer(std::shared_ptr<const tokenizer> tokens, prompt_bounds bounds);
+
+  /// `server_date` is YYYY-MM-DD or empty; `fresh_seed` serves requests without a seed of their
+  /// own. Fails with "context_length_exceeded" and the numbers when the prompt leaves no room, with
+  /// the field's name when an id is out of range, and for media, which are not served.
+  result<prepared_request> prepare(const generation_request& request, std::string_view server_date,
+                                   std::uint64_t fresh_seed) const;
+
+ private:
+  struct encoded_prompt {
+    std::vector<token_id> tokens;
+    prompt_end end = prompt_end::text;
+  };
+  result<encoded_prompt> encode(const prompt_source& source, std::string_view server_date) const;
+  result<encoded_prompt> encode_chat(const chat_prompt& chat, std::string_view server_date) const;
+  result<void> check_ids(const sampling_params& sampling) const;
+  result<std::uint32_t> output_room(const generation_request& request,
+                                    std::size_t prompt_tokens) const;
+
+  std::shared_ptr<const tokenizer> tokens_;
+  prompt_bounds bounds_;
+};
+
+}  // namespace glimmer

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "tokenizer/vocabulary.hpp"
+
+namespace glimmer {
+
+/// What two neighbouring tokens become, and how early.
+struct merge_rule {
+  std::uint32_t rank = 0;  ///< lower is sooner
+  token_id product = 0;
+};
+
+/// Byte pair encoding of one piece: of all neighbouring pairs the one with the lowest rank is
+/// merged, the leftmost first among equals, until no pair has a rank. Immutable after load.
+class bpe {
+ public:
+  /// Reads `model` of a tokenizer.json: `merges` as "a b" or ["a", "b"], `ignore_merges`. Refuses
+  /// models with dropout, prefixes, suffixes or an unknown token, and vocabularies that lack one
+  /// of the 256 single bytes.
+  static result<bpe> from_tokenizer_json(const json& root, const vocabulary& words);
+
+  /// Appends the tokens of `piece`. O(n log n) in its length.
+  void encode(std::string_view piece, const vocabulary& words, std::vector<token_id>& out) const;
+
+  /// The rule for a pair, if there is one.
+  std::optional<merge_rule> find(token_id left, token_id right) const;
+
+ private:
+  struct slot {
+    std::uint64_t pair = no_pair;  // left << 32 | right
+    merge_rule rule;
+  };
+  static constexpr std::uint64_t no_pair = ~std::uint64_t{0};
+
+  result<void> read_merges(const json& merges, const vocabulary& words);
+  void reserve(std::size_t count);
+  void insert(std::uint64_t pair, merge_rule rule);
+  std::uint32_t rank_of(token_id left, token_id right) const;
+  void merge_short(std::vector<token_id>& tokens, std::size_t first) const;
+  void merge_long(std::vector<token_id>& tokens, std::size_t first) const;
+
+  std::vector<slot> slots_;  // open addressing, a power of two
+  token_id byte_ids_[256] = {};
+  bool ignore_merges_ = false;  // a piece that is a token is taken whole
+};
+
+}  // namespace glimmer
