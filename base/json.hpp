@@ -27,7 +27,9 @@ class json {
   json();
 
   /// Parses a whole text (RFC 8259, UTF-8, no lone surrogates, nothing behind the value).
-  /// Fails with code "invalid_json" and the byte offset in the text.
+  /// Strict and complete: every byte is looked at, no call frame per level. A repeated member name
+  /// keeps its first place and takes its last value. Texts up to 256 MiB.
+  /// Fails with code "invalid_json" or "json_too_deep" and the byte offset in the sentence.
   static result<json> parse(std::string_view text, std::uint32_t depth_max = 256);
 
   kind type() const;
@@ -57,7 +59,7 @@ class json {
   std::optional<json> next() const;
   /// Name of this member, when its container is an object; else empty.
   std::string_view key() const;
-  /// Last member named `key` (later members win); nullopt if absent or not an object.
+  /// Value of the member named `key`; nullopt if absent or not an object.
   std::optional<json> find(std::string_view key) const;
   /// Element `index` of an array; walks, so use `elements` in loops.
   json at(std::size_t index) const;
