@@ -7,10 +7,22 @@
 
 namespace glimmer {
 
-/// RMS norms of text-model.md section 2: y = x * r * scale, r = 1 / sqrt(mean(x^2) + eps), in fp32
+/// RMS norms: y = x * r * scale, r = 1 / sqrt(mean(x^2) + eps), in fp32
 /// with one rounding. `plain`: scale = w; `centred`: scale = 1 + w, formed in fp32;
 /// `weightless`: 1.
 enum class norm_kind : std::uint8_t { plain, centred, weightless };
+
+/// Extents of a weight matrix: `out` rows of `in` values.
+struct matrix_extent {
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+};
+
+/// A copy between blocks of one cache.
+struct block_copy {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+};
 
 /// A weight matrix [out, in] in whatever layout the device's matmul streams. Made once at load by
 /// `ops::pack`; `storage` is device memory owned by the weights.
@@ -47,7 +59,7 @@ struct attention_shape {
   float scale = 0;          ///< factor on q.k
 };
 
-/// How q and k of one layer are finished (text-model.md 4.2, steps 2-4).
+/// How q and k of one layer are finished: weightless norm (rounded), scale, rotation, one rounding.
 struct head_rules {
   std::int64_t head_dim = 0;
   float eps = 0;
@@ -57,16 +69,17 @@ struct head_rules {
 };
 
 /// Everything a back end computes. Every op queues on `s` and returns; shapes and types are
-/// asserted by `check_*` in ops.cpp before they reach a back end. Activations are bf16 or f32
-/// (one type per model); accumulation is fp32; a row's result has the same bits for any number of
-/// rows, any place in the batch and any number of threads (law 7).
+/// asserted by `checked_ops` (gpu/checked_ops.hpp) before they reach a back end. Activations are
+/// bf16 or f32 (one type per model); accumulation is fp32; a row's result has the same bits for any
+/// number of rows, any place in the batch and any number of threads (law 7).
 class ops {
  public:
   virtual ~ops() = default;
 
-  /// Bytes of storage that `pack` needs for a matrix.
-  virtual std::size_t packed_bytes(std::int64_t out, std::int64_t in, dtype source) const = 0;
-  /// Packs rows [row, row + rows.shape[0]) of `to` from row-major `rows` [n, in] (f32, bf16, f16).
+  /// Bytes of storage that `pack` needs for a matrix: any u8 tensor of that size will do.
+  virtual std::size_t packed_bytes(matrix_extent extent, dtype source) const = 0;
+  /// Packs rows [row, row + rows.shape[0]) of `to` from row-major `rows` [n, in], whose type is
+  /// `to.source` (f32, bf16, f16). Any number of calls, in any order, fill a matrix.
   virtual void pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) = 0;
 
   /// out[t] = table[ids[t]]. table [vocab, width] f32/bf16/f16, ids [tokens] i32, out [tokens,
@@ -108,9 +121,8 @@ class ops {
   /// z = cap * tanh(multiplier * z / cap), f32 in place.
   virtual void cap_logits(stream_handle s, tensor z, float multiplier, float cap) = 0;
 
-  /// Copies block `from` to block `to` within a cache (keys and values).
-  virtual void copy_block(stream_handle s, const kv_cache& cache, std::int64_t from,
-                          std::int64_t to) = 0;
+  /// Copies one block onto another within a cache (keys and values).
+  virtual void copy_block(stream_handle s, const kv_cache& cache, block_copy blocks) = 0;
 };
 
 }  // namespace glimmer

@@ -36,6 +36,12 @@ struct tensor_shape {
   friend constexpr bool operator==(const tensor_shape&, const tensor_shape&) = default;
 };
 
+/// Rows [begin, begin + count) of an outermost axis.
+struct row_range {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
 /// A typed, dense, row-major view of device memory. Owns nothing; passed by value.
 struct tensor {
   device_pointer data;
@@ -44,8 +50,8 @@ struct tensor {
 
   constexpr std::int64_t count() const { return shape.count(); }
   constexpr std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(type); }
-  /// Rows [begin, begin + rows) of the outermost axis.
-  tensor rows(std::int64_t begin, std::int64_t rows) const;
+  /// A part of the outermost axis: `t.rows({begin, count})`.
+  tensor rows(row_range range) const;
   /// The same elements under another shape of equal count.
   tensor reshaped(tensor_shape to) const;
 };
