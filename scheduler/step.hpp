@@ -23,7 +23,9 @@ struct block_table {
   std::uint32_t first_block = 0;
 };
 
-/// What the executor must know of a sequence before its first rows arrive.
+/// What the executor must know of a sequence before its first rows arrive. The choices of one
+/// request after the first start with blocks that hold the prompt but for its last token, which
+/// each of them computes (to the same bits) and samples from.
 struct sequence_start {
   sequence_id id;
   std::shared_ptr<const sampling_params> params;
@@ -48,6 +50,7 @@ struct sequence_rows {
 };
 
 /// Copies one block before the forward pass: a fork writes into its own copy of a partial block.
+/// The copies of a plan take effect one after the other, in order.
 struct block_copy {
   kv_group group = kv_group::full;
   block_id from = 0;
@@ -66,12 +69,15 @@ struct step_plan {
 };
 
 /// Tokens one sequence got from a step, oldest first: none while its prompt is being computed,
-/// one when decoding, up to drafts + 1 when verifying.
+/// one when decoding, up to drafts + 1 when verifying. None although `sample` was set asks for
+/// the last row again.
 struct sequence_tokens {
   sequence_id id;
   std::vector<token_id> tokens;
-  std::vector<token_logprob> logprobs;         ///< per token, when asked for
-  std::vector<token_logprob> prompt_logprobs;  ///< of this step's prompt rows, when asked for
+  std::vector<token_logprob> logprobs;  ///< per token, when asked for
+  /// When asked for: the row at position p tells about prompt token p + 1, so entry i is about
+  /// token `position + 1 + i`; the prompt's last row has none. A replayed row may tell again.
+  std::vector<token_logprob> prompt_logprobs;
 };
 
 /// The executor's answer to one plan; every sequence of the plan occurs once.

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "scheduler/scheduler_config.hpp"
+#include "scheduler/scheduler_stats.hpp"
+#include "scheduler/sequence_output.hpp"
+#include "scheduler/sequence_request.hpp"
+#include "scheduler/step.hpp"
+
+namespace glimmer {
+
+/// Decides which tokens are computed when, and where their keys and values lie.
+///
+///     admit ──> plan ──> (executor) ──> commit ──> outputs, endings
+///
+/// A pure state machine: time is an argument, no call blocks, the same calls give the same
+/// plans. Not thread-safe; belongs to one actor or loop. After any call endings may wait:
+/// fetch them with `take_finished`. Every admitted choice ends exactly once.
+class scheduler {
+ public:
+  /// The config must pass `check`.
+  explicit scheduler(scheduler_config config);
+  ~scheduler();
+
+  /// Takes all choices of a request or none. Refusals say their arithmetic:
+  /// `context_length_exceeded`, `kv_capacity_exceeded` (bad_request: will never fit),
+  /// `queue_full` (overloaded: may pass later).
+  result<admission> admit(sequence_request request, time_point now);
+
+  /// Ends sequences; unknown ids are ignored. Returns how many ended by this call. Their blocks
+  /// come back when the step in flight has returned.
+  std::uint32_t cancel(request_id request, cancel_reason reason);
+  std::uint32_t cancel(sequence_id id, cancel_reason reason);
+
+  /// The parser found a stop string or the end of the turn in the token at `output_index`: that
+  /// token is the last one that counts, later ones are dropped and not billed. Idempotent.
+  void end(sequence_id id, std::uint32_t output_index);
+
+  /// The client took `tokens`: they are added to the sequence's window. Unknown ids are ignored.
+  void grant(sequence_id id, std::uint32_t tokens);
+
+  /// The next step, or nothing while one is in flight or nobody can run. Also ends what is past
+  /// its deadline or parked too long, so call it at `next_timeout` too.
+  std::optional<step_plan> plan(time_point now);
+
+  /// Books the answer to the plan in flight. The ids must match; tokens are 0 ... drafts + 1 per
+  /// sampling sequence.
+  committed commit(step_result result, time_point now);
+
+  /// The step in flight failed: every sequence in it ends with `error`.
+  void fail_step(step_id id, time_point now);
+
+  /// The executor was replaced, its device memory is empty: a step in flight is forgotten and
+  /// every sequence is computed again from its tokens. Clients notice only a pause.
+  void restart(time_point now);
+
+  /// Ends everything, e.g. at the end of a drain.
+  void cancel_all(cancel_reason reason);
+
+  /// Endings that did not come with `commit`, in order; each is handed out once.
+  std::vector<sequence_finished> take_finished();
+
+  /// Earliest time at which `plan` has something to end; nothing when no clock runs.
+  std::optional<time_point> next_timeout() const;
+
+  /// No sequence is alive and no step in flight.
+  bool idle() const;
+
+  scheduler_stats stats() const;
+
+  /// Forgets all unused cached blocks.
+  void reset_prefix_cache();
+
+  /// The first broken rule of the books in words, or nothing. Linear in blocks and sequences.
+  std::optional<std::string> check_invariants() const;
+};
+
+}  // namespace glimmer
