@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.hpp"
+#include "base/result.hpp"
+
+namespace glimmer {
+
+/// What the command line and `glimmerd.conf` say. Names and meanings are vLLM's where it has one.
+struct server_options {
+  // server
+  std::string model;  ///< folder, hub id in the local cache, or "" for the embedded default
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8000;
+  std::vector<std::string> served_model_names;  ///< empty: the model as it was given
+  std::vector<std::string> api_keys;            ///< empty: no key is asked for
+  std::string generation_config = "auto";  ///< auto: the checkpoint's, vllm: neutral, or a folder
+  std::optional<std::uint64_t> seed;  ///< of requests that bring none; absent: a fresh one each
+  std::uint32_t drain_seconds = 30;
+  std::string log_level = "info";
+
+  // actors
+  std::uint32_t frontends = 1;
+  std::uint32_t tokenizers = 1;
+  std::uint32_t parsers = 1;
+
+  // engine
+  std::optional<std::uint32_t> max_model_len;  ///< absent: what the checkpoint says
+  std::uint32_t max_num_seqs = 64;
+  std::uint32_t max_num_batched_tokens = 2048;
+  std::uint32_t block_size = 16;
+  double memory_utilization = 0.9;
+  std::optional<std::uint64_t> kv_cache_bytes;
+  std::string dtype = "auto";
+  std::uint32_t cpu_threads = 0;  ///< 0: one per core
+
+  struct limits limits;
+
+  bool help = false;
+  bool version = false;
+  std::vector<std::string> notes;  ///< what was accepted without an effect here, to be logged
+};
+
+/// Reads a command line (without the program's name). A config file named by --config is applied
+/// first, so that flags win. Fails with one sentence; an unknown name comes with a suggestion.
+result<server_options> parse_options(std::span<const std::string> arguments);
+
+/// Applies one setting, as a flag (`name` without dashes) would. Known to the config reader too.
+result<void> apply_option(server_options& options, std::string_view name,
+                          std::span<const std::string> values);
+
+/// The section of `glimmerd.conf` in which `name` may stand; empty if there is no such setting.
+std::string_view section_of(std::string_view name);
+
+/// The known name closest to `name`, if any is close enough to be meant.
+std::optional<std::string_view> closest_option(std::string_view name);
+
+/// The text of --help.
+std::string options_help();
+
+}  // namespace glimmer

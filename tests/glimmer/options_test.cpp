@@ -1,0 +1,136 @@
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "glimmer/options.hpp"
+
+namespace glimmer {
+namespace {
+
+result<server_options> parsed(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream in{line};
+  for (std::string word; in >> word;) words.push_back(word);
+  return parse_options(words);
+}
+
+std::string refusal(const std::string& line) {
+  const auto options = parsed(line);
+  return options ? "accepted" : options.error().text;
+}
+
+/// A config file that is gone at the end of the test.
+struct config_file {
+  std::string path;
+  explicit config_file(const std::string& text) {
+    char name[] = "glimmerd-conf-XXXXXX";
+    std::fclose(fdopen(mkstemp(name), "w"));
+    path = name;
+    std::ofstream{path} << text;
+  }
+  ~config_file() { std::remove(path.c_str()); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(options_test)
+
+BOOST_AUTO_TEST_CASE(the_published_recipe_for_many_devices_is_accepted) {
+  const auto options = parsed(
+      "/model --served-model-name muse-glimmer --tensor-parallel-size 4 "
+      "--gpu-memory-utilization 0.92 --max-model-len 131072 --max-num-seqs 64 "
+      "--enable-auto-tool-choice --tool-call-parser muse_glimmer --reasoning-parser muse_glimmer "
+      "--generation-config auto");
+  BOOST_REQUIRE(options);
+  BOOST_TEST(options->model == "/model");
+  BOOST_TEST(options->served_model_names.at(0) == "muse-glimmer");
+  BOOST_TEST(options->max_model_len.value() == 131072u);
+  BOOST_TEST(options->memory_utilization == 0.92);
+  BOOST_TEST(options->notes.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_published_recipe_for_one_device_is_accepted) {
+  const auto options = parsed(
+      "/model --served-model-name muse-glimmer --tensor-parallel-size 1 --enable-auto-tool-choice "
+      "--tool-call-parser muse_glimmer --reasoning-parser muse_glimmer --generation-config auto");
+  BOOST_REQUIRE(options);
+  BOOST_TEST(options->notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(flags_take_their_value_behind_a_blank_or_an_equals_sign) {
+  BOOST_TEST(parsed("--port 9000")->port == 9000);
+  BOOST_TEST(parsed("--port=9000")->port == 9000);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_of_many_values_takes_all_that_follow) {
+  const auto options = parsed("--served-model-name a b --port 1");
+  BOOST_REQUIRE(options);
+  BOOST_TEST(options->served_model_names.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(lengths_may_be_written_in_thousands) {
+  BOOST_TEST(parsed("--max-model-len 32k")->max_model_len.value() == 32'000u);
+  BOOST_TEST(parsed("--max-model-len 32K")->max_model_len.value() == 32'768u);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_flag_is_refused_with_the_one_that_was_meant) {
+  BOOST_TEST(refusal("--max-model-length 3") ==
+             "--max-model-length is not known; did you mean --max-model-len?");
+  BOOST_TEST(refusal("--frobnicate") == "--frobnicate is not known; see --help");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused_with_the_range) {
+  BOOST_TEST(refusal("--port 70000") == "--port: '70000' is not a whole number from 0 to 65535");
+  BOOST_TEST(refusal("--gpu-memory-utilization 1.5") ==
+             "--gpu-memory-utilization: '1.5' is not a share above 0 and up to 1");
+  BOOST_TEST(refusal("--port") == "--port needs a value: port to listen on; 0 picks a free one");
+  BOOST_TEST(refusal("--max-num-seqs -3") ==
+             "--max-num-seqs: '-3' is not a whole number from 1 to 65536");
+}
+
+BOOST_AUTO_TEST_CASE(a_feature_that_is_not_there_is_refused_not_ignored) {
+  BOOST_TEST(refusal("--quantization fp8").starts_with("--quantization: "));
+  BOOST_TEST(refusal("--tool-call-parser hermes").starts_with("--tool-call-parser: "));
+  BOOST_TEST(refusal("--speculative-config {}").starts_with("--speculative-config: "));
+}
+
+BOOST_AUTO_TEST_CASE(a_config_file_sets_what_flags_may_override) {
+  const config_file file{
+      "[server]\nport = 8100\nserved-model-name = [\"a\", \"b\"]\n[engine]\nblock-size = 32\n"};
+  const auto options = parsed("--port 8200 --config " + file.path);
+  BOOST_REQUIRE_MESSAGE(options, options.error().text);
+  BOOST_TEST(options->port == 8200);
+  BOOST_TEST(options->block_size == 32u);
+  BOOST_TEST(options->served_model_names.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_config_key_is_an_error_with_a_suggestion) {
+  const config_file file{"[engine]\nblock-sise = 32\n"};
+  BOOST_TEST(refusal("--config " + file.path) ==
+             file.path +
+                 ": 'block-sise' in section 'engine' is not known; did you mean 'block-size'?");
+}
+
+BOOST_AUTO_TEST_CASE(a_config_key_in_the_wrong_section_is_an_error) {
+  const config_file file{"[server]\nblock-size = 32\n"};
+  BOOST_TEST(refusal("--config " + file.path) ==
+             file.path + ": 'block-size' belongs to section 'engine', not 'server'");
+}
+
+BOOST_AUTO_TEST_CASE(a_config_file_that_cannot_be_read_or_parsed_is_an_error) {
+  BOOST_TEST(refusal("--config absent.conf") == "absent.conf: cannot be read");
+  const config_file file{"[server\nport = 1\n"};
+  BOOST_TEST(refusal("--config " + file.path).starts_with(file.path + ": "));
+}
+
+BOOST_AUTO_TEST_CASE(help_names_every_setting) {
+  const auto help = options_help();
+  for (const auto* name : {"--max-model-len", "--api-server-count", "--config"}) {
+    BOOST_TEST(help.find(name) != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace glimmer
