@@ -9,7 +9,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
-#include "scheduler/step.hpp"
+#include "base/kv_group.hpp"
 
 namespace glimmer {
 

@@ -7,13 +7,10 @@
 
 #include "base/events.hpp"
 #include "base/ids.hpp"
+#include "base/kv_group.hpp"
 #include "base/sampling_params.hpp"
 
 namespace glimmer {
-
-/// Layers that share a cache rule. The draft group joins with the drafter.
-enum class kv_group : std::uint8_t { full, sliding };
-inline constexpr std::size_t kv_group_count = 2;
 
 /// A run of `step_plan::blocks`: the block table of one sequence in one group. Entry 0 holds the
 /// keys of positions `first_block * block_size ...`; blocks before it have left the window.
