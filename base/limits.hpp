@@ -12,7 +12,8 @@ struct limits {
   std::size_t http_header_bytes = 64 << 10;  ///< request line and header fields together
   std::size_t http_header_fields = 128;
   std::size_t http_body_bytes = 64 << 20;        ///< (c) one request body
-  std::size_t http_pipelined_requests = 16;      ///< parsed and waiting behind the one in work
+  std::size_t http_read_ahead_bytes = 64 << 10;  ///< unparsed behind the request in work
+  std::size_t http_discard_bytes = 8 << 20;      ///< unwanted body read after an early answer
   std::size_t connection_write_bytes = 1 << 20;  ///< unsent bytes before the stream is parked
 
   // all connections of one frontend
@@ -20,6 +21,7 @@ struct limits {
   std::uint32_t header_timeout_ms = 10'000;  ///< (c) from the first byte to the end of the header
   std::uint32_t body_timeout_ms = 60'000;    ///< (c) between two reads of a body
   std::uint32_t idle_timeout_ms = 75'000;    ///< (c) keep-alive without a request
+  std::uint32_t linger_timeout_ms = 5'000;   ///< from our last byte to the peer's end
 
   // all requests of the process
   std::size_t requests_in_flight = 1024;  ///< (c) admission credits: gate 1
