@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace glimmer {
+
+enum class route : std::uint8_t {
+  unknown,
+  chat_completions,
+  models,
+  health,
+  ping,
+  metrics,
+  version,
+};
+
+/// Where a request goes. A known path with the wrong method has `method_allowed` false.
+struct routing {
+  route where = route::unknown;
+  bool method_allowed = true;
+  std::string_view allow;  ///< value of the Allow field, e.g. "GET, HEAD"
+};
+
+/// `method` as sent (case matters), `path` as http_request_head::path gives it. HEAD goes where
+/// GET goes.
+struct http_request_line {
+  std::string_view method;
+  std::string_view path;
+};
+routing find_route(http_request_line line);
+
+/// Whether the API key is asked for, when one is configured. Everything is guarded, unknown paths
+/// too, but the four endpoints that monitoring reads; the check reads the same route that serves,
+/// so no spelling of a path can pass it.
+bool needs_api_key(route where);
+
+/// Label of a route in metrics, e.g. "/v1/models"; "other" for unknown ones, which are unbounded.
+std::string_view route_label(route where);
+
+}  // namespace glimmer
