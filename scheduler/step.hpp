@@ -75,6 +75,7 @@ struct sequence_tokens {
   /// When asked for: the row at position p tells about prompt token p + 1, so entry i is about
   /// token `position + 1 + i`; the prompt's last row has none. A replayed row may tell again.
   std::vector<token_logprob> prompt_logprobs;
+  bool failed = false;  ///< its logits were not finite: no token, the sequence ends as `error`
 };
 
 /// The executor's answer to one plan; every sequence of the plan occurs once.
