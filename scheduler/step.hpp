@@ -48,7 +48,7 @@ struct sequence_rows {
 
 /// Copies one block before the forward pass: a fork writes into its own copy of a partial block.
 /// The copies of a plan take effect one after the other, in order.
-struct block_copy {
+struct kv_block_copy {
   kv_group group = kv_group::full;
   block_id from = 0;
   block_id to = 0;
@@ -59,7 +59,7 @@ struct step_plan {
   step_id id;
   std::vector<sequence_start> started;
   std::vector<sequence_id> dropped;  ///< forget their samplers; before `started` in effect
-  std::vector<block_copy> copies;
+  std::vector<kv_block_copy> copies;
   std::vector<sequence_rows> sequences;
   std::vector<token_id> tokens;  ///< of all rows, sequence by sequence
   std::vector<block_id> blocks;  ///< all block tables, one after the other
