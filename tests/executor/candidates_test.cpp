@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(masked_and_hopeless_tokens_weigh_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(the_weight_of_a_row_equals_the_sum_over_its_candidates) {
-  for (const auto& row : random_rows(20, 777, 5)) {
+  for (const auto& row : random_rows({20, 777}, 5)) {
     auto all = all_of(row);
     const auto maximum = *row_maximum(row);
     BOOST_TEST(row_weight(row, maximum) == weigh(all, {maximum, 1, 0}));
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_heaviest_are_kept_until_the_weight_is_reached) {
 }
 
 BOOST_AUTO_TEST_CASE(keeping_the_best_equals_a_full_sort_for_random_rows_with_many_ties) {
-  for (const auto& row : random_rows(60, 300, 11)) {
+  for (const auto& row : random_rows({60, 300}, 11)) {
     auto sorted = all_of(row);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.logit > b.logit; });

@@ -10,10 +10,14 @@
 
 namespace glimmer {
 
+struct rows_shape {
+  std::size_t rows = 0;
+  std::size_t width = 0;
+};
 /// Rows of several shapes: smooth, with many ties, with masked tokens, sharply peaked, very wide.
 /// Prints its seed so that a failure can be repeated.
-inline std::vector<std::vector<float>> random_rows(std::size_t rows, std::size_t width,
-                                                   std::uint64_t seed) {
+inline std::vector<std::vector<float>> random_rows(rows_shape shape, std::uint64_t seed) {
+  const auto [rows, width] = shape;
   BOOST_TEST_MESSAGE("random_rows seed " << seed);
   std::vector<std::vector<float>> out(rows, std::vector<float>(width));
   for (std::size_t r = 0; r < rows; ++r) {

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(temperature_zero_and_tiny_temperatures_are_greedy_with_the_
 
 BOOST_AUTO_TEST_CASE(the_draw_depends_on_seed_and_output_index_alone) {
   sampler used, fresh;
-  const auto rows = random_rows(10, 500, 3);
+  const auto rows = random_rows({10, 500}, 3);
   for (const auto& row : rows) used.draw(row, {.top_p = 0.5f, .seed = 9}, 1);
   for (const auto& row : rows)
     BOOST_TEST(used.draw(row, {.seed = 4}, 77).value() == fresh.draw(row, {.seed = 4}, 77).value());
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(draws_follow_the_softmax_by_the_chi_square_test) {
 
 BOOST_AUTO_TEST_CASE(every_filter_combination_draws_what_a_full_sort_draws) {
   sampler s;
-  const auto rows = random_rows(25, 400, 17);
+  const auto rows = random_rows({25, 400}, 17);
   for (const float temperature : {0.3f, 1.0f, 40.0f})
     for (const std::int32_t top_k : {0, 1, 5, 399})
       for (const float top_p : {1.0f, 0.9f, 0.3f, 1e-30f})
