@@ -19,6 +19,13 @@ double output_multiplier(const text_config& text) {
   return std::sqrt(256.0 / static_cast<double>(text.hidden_size));
 }
 
+/// A number that readers with strict types take for a float: 1.0, never 1.
+std::string float_text(double value) {
+  std::string text;
+  json_writer{text}.number(value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
 checkpoint_recipe with_tokens(checkpoint_recipe r) {
   auto& text = r.config.text;
   r.special_base = static_cast<token_id>(text.vocab_size) - special_token_count;
@@ -163,7 +170,7 @@ void write_text_config(json_writer& w, const checkpoint_recipe& r) {
   w.key("rms_norm_eps").raw("1e-05");
   w.key("post_norm_eps").raw("1e-08");
   w.key("qk_scale_factor").raw("3.87");
-  w.key("output_multiplier").number(output_multiplier(t));
+  w.key("output_multiplier").raw(float_text(output_multiplier(t)));
   w.key("final_logit_softcapping").raw("20.0");
   w.key("tie_word_embeddings").boolean(false);
   w.key("attention_bias").boolean(false);

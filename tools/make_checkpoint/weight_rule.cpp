@@ -34,7 +34,9 @@ weight_rule text_rule(const text_config& t, std::string_view name) {
   const auto named = [&](std::string_view ending) { return name.ends_with(ending); };
   if (named("embed_tokens.weight")) return {form::embedding};
   if (name == "model.language_model.norm.weight") return {form::final_norm};
-  if (named("norm.weight")) return {form::centred_norm};
+  if (named("post_attention_layernorm.weight")) return {form::centred_norm, 0.1, -0.9};
+  if (named("post_feedforward_layernorm.weight")) return {form::centred_norm, 0.2, -0.8};
+  if (named("norm.weight")) return {form::centred_norm, 0.4};
   if (name == "lm_head.weight") return {form::uniform, 1.0};
   if (named("self_attn.q_proj.weight")) return {form::query, unit_scale(t.hidden_size)};
   if (named("self_attn.gate_proj.weight")) return {form::uniform, 2 * unit_scale(t.hidden_size)};
@@ -119,7 +121,9 @@ void fill_weights(const model_config& config, const expected_tensor& tensor, std
     case weight_rule::form::uniform:
       return fill(first, out, [&](auto n) { return rule.offset + rule.scale * stream.at(n); });
     case weight_rule::form::centred_norm:
-      return fill(first, out, [&](auto n) { return n % 61 == 7 ? -1.0 : 0.4 * stream.at(n); });
+      return fill(first, out, [&](auto n) {
+        return n % 61 == 7 ? -1.0 : rule.offset + rule.scale * stream.at(n);
+      });
     case weight_rule::form::final_norm:
       return fill(first, out, [&](auto n) {
         const double w = 1.0 + 0.5 * stream.at(n);

@@ -32,7 +32,7 @@ std::uint16_t bf16_bits(float value);
 struct weight_rule {
   enum class form : std::uint8_t {
     uniform,       ///< offset + scale * u
-    centred_norm,  ///< 0.4 * u; every 61st element from the 7th is -1
+    centred_norm,  ///< offset + scale * u; every 61st element from the 7th is -1
     final_norm,    ///< 1 + 0.5 * u; every 13th element from the 5th is negated
     embedding,     ///< u times an amplitude per row, from 1/64 to 16
     query,         ///< scale * (u + u' / sqrt(head_dim)), u' the k_proj row of its kv head
