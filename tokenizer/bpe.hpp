@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,15 +23,15 @@ struct merge_rule {
 class bpe {
  public:
   /// Reads `model` of a tokenizer.json: `merges` as "a b" or ["a", "b"], `ignore_merges`. Refuses
-  /// models with dropout, prefixes, suffixes or an unknown token, and vocabularies that lack one
-  /// of the 256 single bytes.
+  /// other models, dropout, prefixes and suffixes of words, and vocabularies that lack one of the
+  /// 256 single bytes.
   static result<bpe> from_tokenizer_json(const json& root, const vocabulary& words);
 
   /// Appends the tokens of `piece`. O(n log n) in its length.
   void encode(std::string_view piece, const vocabulary& words, std::vector<token_id>& out) const;
 
-  /// The rule for a pair, if there is one.
-  std::optional<merge_rule> find(token_id left, token_id right) const;
+  /// The rule for a pair, or null.
+  const merge_rule* find(token_id left, token_id right) const;
 
  private:
   struct slot {

@@ -25,19 +25,20 @@ class byte_table {
     for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
       const slot& s = slots_[i];
       if (!s.used) return nullptr;
-      if (s.tag == static_cast<std::uint32_t>(hash >> 32) && same(s.value)) return &s.value;
+      if (s.hash == hash && same(s.value)) return &s.value;
     }
   }
 
  private:
   struct slot {
-    std::uint32_t tag = 0;
+    std::uint64_t hash = 0;
     std::uint32_t value = 0;
     bool used = false;
   };
 
   static std::uint64_t hash_of(std::string_view key);
   std::size_t mask() const { return slots_.size() - 1; }
+  void place(std::uint64_t hash, std::uint32_t value);
   void grow_to(std::size_t slot_count);
 
   std::vector<slot> slots_;  // a power of two

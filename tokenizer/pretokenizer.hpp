@@ -17,9 +17,10 @@ using piece_ends = std::vector<std::uint32_t>;
 class splitter {
  public:
   virtual ~splitter() = default;
-  /// Appends the ends of the pieces of `text`, each plus `offset`, to `out`. `text` is UTF-8;
-  /// broken bytes are kept, in pieces of the splitter's choice.
-  virtual result<void> split(std::string_view text, std::uint32_t offset,
+  /// Cuts each of the `pieces` of `text` on its own, without looking beyond its borders, and
+  /// appends the ends of the new pieces to `out`. `text` is UTF-8; broken bytes are kept, in
+  /// pieces of the splitter's choice.
+  virtual result<void> split(std::string_view text, const piece_ends& pieces,
                              piece_ends& out) const = 0;
 };
 

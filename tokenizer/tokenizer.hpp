@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace glimmer {
 
 enum class bos_policy : std::uint8_t { none, prepend };
+enum class special_text : std::uint8_t { omitted, spelled };
 
 /// Text to tokens, as the checkpoint's tokenizer.json says. Special tokens are never recognised
 /// in text: `<|eot|>` written by a user stays text. Immutable after load, share it by pointer.
@@ -30,8 +32,10 @@ class tokenizer {
   result<std::vector<token_id>> encode(std::string_view text,
                                        bos_policy bos = bos_policy::none) const;
 
-  /// Bytes of all base tokens and, with `show_special`, spellings of the special ones.
-  std::string decode(const std::vector<token_id>& tokens, bool show_special = false) const;
+  /// The raw bytes of the base tokens, joined; special tokens are left out or spelled. May end
+  /// within a character; `utf8_stream` mends that.
+  std::string decode(std::span<const token_id> tokens,
+                     special_text specials = special_text::omitted) const;
 
   const vocabulary& words() const { return words_; }
   token_id id(control_token which) const { return words_.id(which); }

@@ -41,7 +41,8 @@ std::string_view spelling(control_token which);
 class vocabulary {
  public:
   /// Reads `model.vocab` and `added_tokens` of a tokenizer.json. Base tokens are decoded from the
-  /// byte-level alphabet; every added token counts as special.
+  /// byte-level alphabet; every added token counts as special. Refuses repeated or absurd ids and
+  /// a vocabulary without one of the control tokens.
   static result<vocabulary> from_tokenizer_json(const json& root);
 
   /// Highest id + 1. Ids without a token may lie below.
@@ -74,12 +75,21 @@ class vocabulary {
   result<void> place(token_id id, std::string_view text, entry::kind what);
   result<void> look_up_control_tokens();
   std::string_view text(const entry& e) const;
+  std::string_view text_if(token_id id, entry::kind what) const;
 
   std::string arena_;
   std::vector<entry> entries_;  // by id
   std::vector<token_id> special_ids_;
-  byte_table by_bytes_;  // base tokens only
+  byte_table by_bytes_;     // base tokens only
+  byte_table by_spelling_;  // special tokens only
   std::array<token_id, control_token_count> control_ids_{};
 };
+
+/// Bytes behind a word of the byte-level alphabet, in which every byte is a printable letter (a
+/// blank is U+0120); nullopt if `word` has other letters.
+std::optional<std::string> decode_byte_level(std::string_view word);
+
+/// "Your tokenizer has this and we cannot serve it": what every reader in this room fails with.
+error unsupported_tokenizer(std::string_view part, std::string why);
 
 }  // namespace glimmer
