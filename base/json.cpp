@@ -105,6 +105,11 @@ class json_reader {
     std::uint32_t last_child = 0;
   };
 
+  struct byte_range {
+    std::size_t begin;
+    std::size_t end;
+  };
+
   bool fail_at(std::string_view what, std::size_t offset) {
     failure_ = not_json(offset == size_ ? "the text ends too early" : what, offset);
     return false;
@@ -224,7 +229,7 @@ class json_reader {
       if (text_[at_] == '+' || text_[at_] == '-') ++at_;
       if (!read_digits()) return false;
     }
-    set_text(begin, at_);
+    set_text({begin, at_});
     return value_done();
   }
 
@@ -243,7 +248,7 @@ class json_reader {
       if (!read_escape(out)) return false;
     }
     ++at_;
-    set_text(begin, out);
+    set_text({begin, out});
     return true;
   }
 
@@ -334,9 +339,9 @@ class json_reader {
     return true;
   }
 
-  void set_text(std::size_t begin, std::size_t end) {
-    tree_.nodes.back().offset = static_cast<std::uint32_t>(begin);
-    tree_.nodes.back().size = static_cast<std::uint32_t>(end - begin);
+  void set_text(byte_range text) {
+    tree_.nodes.back().offset = static_cast<std::uint32_t>(text.begin);
+    tree_.nodes.back().size = static_cast<std::uint32_t>(text.end - text.begin);
   }
 
   std::string_view name_of(std::uint32_t member) const {

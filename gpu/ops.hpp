@@ -59,6 +59,12 @@ struct attention_shape {
   float scale = 0;          ///< factor on q.k
 };
 
+/// The soft cap on logits.
+struct logit_cap {
+  float multiplier = 1;
+  float cap = 0;
+};
+
 /// How q and k of one layer are finished: weightless norm (rounded), scale, rotation, one rounding.
 struct head_rules {
   std::int64_t head_dim = 0;
@@ -118,8 +124,8 @@ class ops {
   /// gate = silu(gate) * up, fp32 inside, one rounding.
   virtual void silu_product(stream_handle s, tensor gate, tensor up) = 0;
 
-  /// z = cap * tanh(multiplier * z / cap), f32 in place.
-  virtual void cap_logits(stream_handle s, tensor z, float multiplier, float cap) = 0;
+  /// z = cap * tanh(multiplier * z / cap), f32 in place; the multiplier first.
+  virtual void cap_logits(stream_handle s, tensor z, logit_cap rule) = 0;
 
   /// Copies one block onto another within a cache (keys and values).
   virtual void copy_block(stream_handle s, const kv_cache& cache, block_copy blocks) = 0;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/result.hpp"
 #include "base/kv_group.hpp"
+#include "base/result.hpp"
 
 namespace glimmer {
 

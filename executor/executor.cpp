@@ -1,0 +1,80 @@
+#include "executor/executor.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace glimmer {
+namespace {
+
+batch_shape shape_of(const text_config& config, const kv_caches& caches) {
+  return {.block_size = caches.layout().block_size,
+          .window = config.window,
+          .vocab_size = config.vocab_size,
+          .blocks = {caches.blocks(kv_group::full), caches.blocks(kv_group::sliding)}};
+}
+
+}  // namespace
+
+executor::executor(device& home, decoder model, kv_caches caches, executor_options options)
+    : home_{&home},
+      model_{std::move(model)},
+      caches_{std::move(caches)},
+      stream_{home.make_stream()},
+      builder_{shape_of(model_.config(), caches_)},
+      sampling_{std::move(options.end_tokens), options.sampling_threads},
+      for_each_{[&home](std::size_t tasks, const std::function<void(std::size_t)>& body) {
+        home.for_each(tasks, body);
+      }} {}
+
+result<step_result> executor::run(const step_plan& plan) {
+  sampling_.begin(plan);
+  copy_blocks(plan);
+  if (!plan.sequences.empty()) {
+    builder_.build(plan, sampling_.wanted());
+    const auto batch = builder_.upload(*home_, stream_);
+    if (!batch) {
+      sampling_.finish();
+      return fail(batch.error());
+    }
+    // Nearly always one slice. Prompt logprobs can ask for more rows than there is room for: then
+    // the step runs again for the next ones, and stores the same keys again.
+    std::size_t begin = 0;
+    do {
+      const auto end = slice_end(begin);
+      run_slice(*batch, sampling_.tasks().subspan(begin, end - begin));
+      begin = end;
+    } while (begin < sampling_.tasks().size());
+  }
+  return sampling_.finish();
+}
+
+void executor::copy_blocks(const step_plan& plan) {
+  for (const auto& copy : plan.copies)
+    caches_.copy_block(home_->operations(), stream_, copy.group, copy.from, copy.to);
+}
+
+/// The first task behind `begin` whose rows no longer fit the model's room for logits.
+std::size_t executor::slice_end(std::size_t begin) const {
+  const auto tasks = sampling_.tasks();
+  std::int64_t rows = 0;
+  auto end = begin;
+  while (end < tasks.size() && rows + tasks[end].rows <= model_.limits().wanted_rows)
+    rows += tasks[end++].rows;
+  GLIMMER_ASSERT(end > begin || tasks.empty(), "one sequence's drafts fit");
+  return end;
+}
+
+void executor::run_slice(const forward_batch& batch, std::span<const logit_task> tasks) {
+  auto slice = batch;
+  const std::int64_t begin = tasks.empty() ? 0 : tasks.front().begin;
+  const std::int64_t rows = tasks.empty() ? 0 : tasks.back().begin + tasks.back().rows - begin;
+  slice.wanted = batch.wanted.rows({begin, rows});
+  const auto logits = model_.forward(stream_, slice, caches_);
+  logits_.resize(static_cast<std::size_t>(rows * model_.config().vocab_size));
+  if (rows > 0) home_->download(stream_, std::as_writable_bytes(std::span{logits_}), logits);
+  home_->wait(home_->record(stream_));
+  sampling_.take(tasks, logits_, for_each_);
+}
+
+}  // namespace glimmer

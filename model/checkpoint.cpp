@@ -1,0 +1,216 @@
+#include "model/checkpoint.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <unordered_set>
+
+namespace glimmer {
+namespace {
+
+using part = expected_tensor::part;
+
+void add_text_layer(std::vector<expected_tensor>& out, const text_config& t, std::int64_t layer) {
+  const auto prefix = "model.language_model.layers." + std::to_string(layer) + ".";
+  const auto add = [&](const char* name, std::vector<std::int64_t> shape) {
+    out.push_back({prefix + name + ".weight", std::move(shape), part::text});
+  };
+  const auto hidden = t.hidden_size;
+  add("input_layernorm", {hidden});
+  add("post_attention_layernorm", {hidden});
+  add("pre_feedforward_layernorm", {hidden});
+  add("post_feedforward_layernorm", {hidden});
+  add("self_attn.q_proj", {t.query_width(), hidden});
+  add("self_attn.k_proj", {t.kv_width(), hidden});
+  add("self_attn.v_proj", {t.kv_width(), hidden});
+  add("self_attn.gate_proj", {t.query_width(), hidden});
+  add("self_attn.o_proj", {hidden, t.query_width()});
+  add("mlp.gate_proj", {t.intermediate_size, hidden});
+  add("mlp.up_proj", {t.intermediate_size, hidden});
+  add("mlp.down_proj", {hidden, t.intermediate_size});
+}
+
+void add_vision_layer(std::vector<expected_tensor>& out, const vision_config& v,
+                      std::int64_t layer) {
+  const auto prefix = "model.vision_tower.layers." + std::to_string(layer) + ".";
+  const auto add = [&](const char* name, std::vector<std::int64_t> shape) {
+    out.push_back({prefix + name + ".weight", shape, part::vision});
+    out.push_back({prefix + name + ".bias", {shape.front()}, part::vision});
+  };
+  const auto hidden = v.hidden_size;
+  add("norm1", {hidden});
+  add("norm2", {hidden});
+  for (const auto name : {"attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.proj"}) {
+    add(name, {hidden, hidden});
+  }
+  add("mlp.fc1", {v.intermediate_size, hidden});
+  add("mlp.fc2", {hidden, v.intermediate_size});
+}
+
+void add_vision(std::vector<expected_tensor>& out, const vision_config& v, std::int64_t hidden) {
+  const auto add = [&](const char* name, std::vector<std::int64_t> shape) {
+    out.push_back({std::string{"model."} + name, std::move(shape), part::vision});
+  };
+  const auto patch = 3 * v.patch_temporal * v.patch_size * v.patch_size;
+  add("vision_tower.patch_embedder.patch_embedding.weight", {v.hidden_size, patch});
+  add("vision_tower.patch_embedder.position_embedding_table.weight",
+      {v.position_rows * v.position_columns, v.hidden_size});
+  add("vision_tower.ln_pre.weight", {v.hidden_size});
+  add("vision_tower.ln_pre.bias", {v.hidden_size});
+  add("vision_tower.ln_post.weight", {v.hidden_size});
+  add("vision_tower.ln_post.bias", {v.hidden_size});
+  for (std::int64_t i = 0; i < v.layers; ++i) add_vision_layer(out, v, i);
+  add("vision_adapter.fc1.weight", {v.projector_width, v.merged_width});
+  add("vision_adapter.fc2.weight", {v.projector_width, v.projector_width});
+  add("vision_projection.weight", {hidden, v.projector_width});
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string out = "[";
+  for (const auto extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
+  return out + "]";
+}
+
+bool readable(std::string_view type) {
+  return type == "BF16" || type == "F16" || type == "F32";
+}
+
+/// "layers.0.mlp.up_proj" of "model.language_model.layers.0.mlp.up_proj.weight_scale".
+std::string_view module_of(std::string_view tensor) {
+  return tensor.substr(0, tensor.rfind('.'));
+}
+
+/// Tensors beside a quantised weight, in any of the schemes in circulation.
+bool belongs_to_quantisation(std::string_view name) {
+  for (const auto ending :
+       {".weight_scale", ".weight_scale_2", ".weight_scale_inv", ".input_scale", ".weight_packed",
+        ".weight_global_scale", ".input_global_scale", ".weight_zero_point"}) {
+    if (name.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+result<void> check_tensor(const tensor_files& files, const expected_tensor& expected) {
+  const auto* stored = files.find(expected.name);
+  if (stored == nullptr) {
+    const auto& names = files.file_names();
+    return fail(checkpoint_error(
+        names.size() == 1 ? names.front() : "model.safetensors.index.json",
+        "Tensor " + expected.name + " " + shape_text(expected.shape) + " is missing."));
+  }
+  const auto& file = files.file_of(*stored);
+  if (!readable(stored->type)) {
+    return fail(checkpoint_error(file, "Tensor " + stored->name + " has type " + stored->type +
+                                           "; quantised modules are not supported, only BF16, "
+                                           "F16 and F32 weights are."));
+  }
+  if (stored->shape != expected.shape) {
+    return fail(checkpoint_error(
+        file, "Tensor " + stored->name + " has shape " + shape_text(stored->shape) +
+                  " where config.json asks for " + shape_text(expected.shape) + "."));
+  }
+  return {};
+}
+
+/// Scales and packed weights come first, because their names say more than a missing weight does.
+result<void> refuse_quantised(const checkpoint& c) {
+  for (const auto& t : c.files.tensors()) {
+    if (!belongs_to_quantisation(t.name)) continue;
+    return fail(checkpoint_error(
+        c.files.file_of(t), "Module " + std::string{module_of(t.name)} + " is quantised (tensor " +
+                                t.name + "); quantised checkpoints are not supported."));
+  }
+  if (c.config.quantization.empty()) return {};
+  return fail(checkpoint_error("config.json", "quantization_config names the method \"" +
+                                                  c.config.quantization +
+                                                  "\"; quantised checkpoints are not supported."));
+}
+
+result<void> refuse_leftovers(const tensor_files& files,
+                              const std::vector<expected_tensor>& expected) {
+  std::unordered_set<std::string_view> known;
+  for (const auto& e : expected) known.insert(e.name);
+  for (const auto& t : files.tensors()) {
+    if (known.contains(t.name)) continue;
+    return fail(
+        checkpoint_error(files.file_of(t), "Tensor " + t.name + " " + shape_text(t.shape) +
+                                               " is not part of a model of this configuration."));
+  }
+  return {};
+}
+
+std::filesystem::path environment_path(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::filesystem::path{} : std::filesystem::path{value};
+}
+
+}  // namespace
+
+std::vector<expected_tensor> expected_tensors(const model_config& config) {
+  const auto& t = config.text;
+  std::vector<expected_tensor> out;
+  out.push_back({"model.language_model.embed_tokens.weight", {t.vocab_size, t.hidden_size}});
+  for (std::int64_t i = 0; i < t.layers; ++i) add_text_layer(out, t, i);
+  out.push_back({"model.language_model.norm.weight", {t.hidden_size}});
+  out.push_back({"lm_head.weight", {t.vocab_size, t.hidden_size}});
+  if (config.vision) add_vision(out, *config.vision, t.hidden_size);
+  return out;
+}
+
+result<checkpoint> open_checkpoint(const std::filesystem::path& folder) {
+  auto config = read_model_config(folder);
+  if (!config) return fail(config.error());
+  auto defaults = read_generation_defaults(folder);
+  if (!defaults) return fail(defaults.error());
+  auto files = tensor_files::open(folder);
+  if (!files) return fail(files.error());
+  checkpoint c{std::move(*config), std::move(*defaults), std::move(*files), 0, 0, {}};
+  if (auto plain = refuse_quantised(c); !plain) return fail(plain.error());
+  const auto expected = expected_tensors(c.config);
+  for (const auto& e : expected) {
+    if (auto right = check_tensor(c.files, e); !right) return fail(right.error());
+    (e.of == part::text ? c.text_parameters : c.vision_parameters) += c.files.find(e.name)->count();
+  }
+  if (auto all = refuse_leftovers(c.files, expected); !all) return fail(all.error());
+  if (c.vision_parameters > 0) {
+    c.notes.push_back("Vision tower and projector (" + std::to_string(c.vision_parameters) +
+                      " parameters) are present and not loaded; images are not served.");
+  }
+  return c;
+}
+
+std::filesystem::path hub_cache_folder() {
+  if (auto cache = environment_path("HF_HUB_CACHE"); !cache.empty()) return cache;
+  if (auto home = environment_path("HF_HOME"); !home.empty()) return home / "hub";
+  if (auto cache = environment_path("XDG_CACHE_HOME"); !cache.empty()) {
+    return cache / "huggingface" / "hub";
+  }
+  return environment_path("HOME") / ".cache" / "huggingface" / "hub";
+}
+
+result<std::filesystem::path> resolve_model(std::string_view model,
+                                            const std::filesystem::path& hub_cache) {
+  if (std::filesystem::is_directory(model)) return std::filesystem::path{model};
+  const auto slash = model.find('/');
+  const bool is_id = slash != std::string_view::npos && slash > 0 && slash + 1 < model.size() &&
+                     model.find('/', slash + 1) == std::string_view::npos &&
+                     model.find("..") == std::string_view::npos && model.front() != '.';
+  const auto name = "\"" + std::string{model} + "\"";
+  if (!is_id) {
+    return fail(error{error_kind::not_found, "model_not_found", "model",
+                      name + " is neither a folder nor a hub id of the form organisation/name."});
+  }
+  std::string folder = "models--" + std::string{model};
+  folder.replace(folder.find('/'), 1, "--");
+  std::ifstream reference{hub_cache / folder / "refs" / "main"};
+  std::string revision;
+  reference >> revision;
+  const auto snapshot = hub_cache / folder / "snapshots" / revision;
+  const bool plain = !revision.empty() && revision.find_first_of("/.") == std::string::npos;
+  if (plain && std::filesystem::is_directory(snapshot)) return snapshot;
+  return fail(error{error_kind::not_found, "model_not_found", "model",
+                    name + " is not a folder, and the local hub cache has no snapshot of its "
+                           "branch main; nothing is downloaded."});
+}
+
+}  // namespace glimmer

@@ -1,0 +1,52 @@
+#include "protocol/router.hpp"
+
+#include <array>
+
+namespace glimmer {
+namespace {
+
+struct table_entry {
+  std::string_view path;
+  route where;
+  bool post;  // else GET and HEAD
+};
+
+constexpr std::array<table_entry, 6> table = {{
+    {"/v1/chat/completions", route::chat_completions, true},
+    {"/v1/models", route::models, false},
+    {"/health", route::health, false},
+    {"/ping", route::ping, false},
+    {"/metrics", route::metrics, false},
+    {"/version", route::version, false},
+}};
+
+}  // namespace
+
+routing find_route(http_request_line line) {
+  for (const auto& entry : table) {
+    if (entry.path != line.path) continue;
+    const bool allowed =
+        entry.post ? line.method == "POST" : line.method == "GET" || line.method == "HEAD";
+    return {entry.where, allowed, entry.post ? "POST" : "GET, HEAD"};
+  }
+  return {};
+}
+
+bool needs_api_key(route where) {
+  switch (where) {
+    case route::health:
+    case route::ping:
+    case route::metrics:
+    case route::version: return false;
+    default: return true;
+  }
+}
+
+std::string_view route_label(route where) {
+  for (const auto& entry : table) {
+    if (entry.where == where) return entry.path;
+  }
+  return "other";
+}
+
+}  // namespace glimmer

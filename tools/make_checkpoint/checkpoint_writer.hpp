@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+
+#include "base/result.hpp"
+#include "tools/make_checkpoint/recipe.hpp"
+
+namespace glimmer {
+
+struct write_options {
+  std::size_t shards = 0;  ///< 0: one model.safetensors; else so many shards and an index
+};
+
+/// Writes a whole Hugging Face folder: configuration, weights, tokenizer. Creates `folder`;
+/// files already there are replaced. The same recipe gives the same bytes everywhere.
+result<void> write_checkpoint(const checkpoint_recipe& recipe, const std::filesystem::path& folder,
+                              const write_options& options);
+
+}  // namespace glimmer

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/config.hpp"
+
+namespace glimmer {
+
+/// What one synthetic checkpoint looks like: the shapes, and where its special tokens begin.
+struct checkpoint_recipe {
+  std::string name;
+  model_config config;
+  token_id special_base = 0;  ///< id of <|begin_of_text|>; 128 specials follow
+  /// Whether config.json spells out layer_types and layer_rope_theta or leaves them to the
+  /// backward rule.
+  bool write_layer_lists = true;
+};
+
+/// Number of special tokens in every synthetic vocabulary.
+inline constexpr token_id special_token_count = 128;
+
+/// tiny, tiny-odd, tiny-kernel, mid, mid-deep, layer-real.
+std::vector<std::string> recipe_names();
+
+/// Fails for an unknown name and lists the known ones.
+result<checkpoint_recipe> find_recipe(std::string_view name);
+
+/// Text of config.json, of generation_config.json.
+std::string config_json(const checkpoint_recipe& recipe);
+std::string generation_config_json(const checkpoint_recipe& recipe);
+
+}  // namespace glimmer
