@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "gpu/device.hpp"
+#include "model/activations.hpp"
+#include "model/config.hpp"
+#include "model/kv_layout.hpp"
+#include "scheduler/scheduler_config.hpp"
+
+namespace glimmer {
+
+/// What an operator may choose. Names and meanings are vLLM's.
+struct engine_settings {
+  std::optional<std::uint32_t> max_model_len;  ///< absent: what the checkpoint says
+  std::uint32_t max_num_seqs = 64;
+  std::uint32_t max_num_batched_tokens = 2048;
+  std::uint32_t block_size = 16;
+  double memory_utilization = 0.9;              ///< share of the device's memory, (0, 1]
+  std::optional<std::uint64_t> kv_cache_bytes;  ///< instead of what memory_utilization leaves
+  std::string dtype = "auto";                   ///< auto, bfloat16, float32: of activations and KV
+  std::uint32_t threads = 0;                    ///< host threads of the device; 0 = one a processor
+};
+
+/// What model and device say.
+struct engine_facts {
+  text_config model;
+  std::vector<token_id> end_tokens;
+  std::uint64_t weight_bytes = 0;  ///< device memory that the weights will take
+  std::uint64_t memory_bytes = 0;  ///< of the device
+  std::uint64_t free_bytes = 0;    ///< before the weights are loaded
+};
+
+/// Everything derived: what the scheduler, the model and the executor are made with.
+struct engine_config {
+  scheduler_config scheduler;
+  activation_limits activations;
+  kv_layout kv;
+  kv_block_counts kv_blocks{};
+  std::uint32_t threads = 0;  ///< as in the settings
+  std::string summary;        ///< one sentence with the sums, for the log
+};
+
+/// Blocks that one sequence of `tokens` tokens needs at least, per group: every position in the
+/// full group; a window and the block it enters in the sliding group.
+kv_block_counts blocks_of_sequence(const text_config& model, std::int64_t tokens,
+                                   std::int64_t block_size);
+
+/// Checks the settings and derives all sizes. A refusal shows its arithmetic: which sum, of what,
+/// against which limit, and what to change.
+///
+///     KV bytes   kv_cache_bytes, or
+///                min(memory_utilization * memory, free) - weights - activations
+///     blocks     one sequence of max_model_len first; what is left is shared in the mix of a
+///                sequence of min(max_model_len, 4 windows) tokens; never more than max_num_seqs
+///                sequences can use
+result<engine_config> derive_config(const engine_settings& settings, const engine_facts& facts);
+
+}  // namespace glimmer
