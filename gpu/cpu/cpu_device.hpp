@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -24,7 +25,16 @@ struct cpu_device_options {
   std::optional<instruction_set> instructions;  ///< absent = the fastest available
 };
 
-/// The host's processors and memory as a device. A stream is a thread of its own.
-std::unique_ptr<device> make_cpu_device(const cpu_device_options& options);
+/// The host's processors and memory as a device. A stream is a thread of its own: ops queue and
+/// return, as on a GPU. At most eight streams; large uploads wait for their stream. Buffers must go
+/// before the device.
+class cpu_device : public device {
+ public:
+  /// Queues work of the host among the ops of a stream.
+  virtual void queue(stream_handle s, std::function<void()> work) = 0;
+  virtual instruction_set instructions() const = 0;
+};
+
+std::unique_ptr<cpu_device> make_cpu_device(const cpu_device_options& options);
 
 }  // namespace glimmer

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "gpu/cpu/elements.hpp"
+
+namespace glimmer {
+
+inline float widen(float x) {
+  return x;
+}
+
+inline float widen(bf16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+/// Exact for every value, subnormals included; a NaN becomes the quiet NaN of its sign.
+inline float widen(f16 x) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16;
+  const std::uint32_t exponent = (x.bits >> 10) & 0x1fu;
+  const std::uint32_t mantissa = x.bits & 0x3ffu;
+  if (exponent == 0) {
+    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  if (exponent == 31) {
+    const std::uint32_t quiet = mantissa != 0 ? 0x400000u : 0u;
+    return std::bit_cast<float>(sign | 0x7f800000u | quiet | (mantissa << 13));
+  }
+  return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+}
+
+/// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN, an overflow becomes infinite.
+inline bf16 to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
+  return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+
+/// One rounding to the type of an activation; none for f32.
+template <class T>
+T narrow(float x);
+
+template <>
+inline float narrow<float>(float x) {
+  return x;
+}
+
+template <>
+inline bf16 narrow<bf16>(float x) {
+  return to_bf16(x);
+}
+
+}  // namespace glimmer

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "gpu/cpu/cpu_ops.hpp"
+#include "gpu/cpu/host_view.hpp"
+
+namespace glimmer {
+
+namespace {
+
+/// Query vectors that one task carries through the tiles: enough to pay for transposing the keys,
+/// few enough to stay in the cache.
+constexpr std::int64_t queries_per_task = 64;
+
+struct attention_op {
+  tensor out;
+  tensor q;
+  kv_cache cache;
+  attention_layout layout;
+  attention_shape shape;
+
+  std::int64_t group() const { return shape.query_heads / shape.kv_heads; }
+  std::int64_t stride() const { return (shape.head_dim + 15) / 16 * 16; }
+};
+
+/// Positions [begin, end).
+struct span_of_keys {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// What the query at `position` sees.
+span_of_keys keys_seen(const attention_shape& shape, std::int64_t position) {
+  const std::int64_t first = shape.window > 0 ? position - shape.window + 1 : 0;
+  return {.begin = std::max<std::int64_t>(0, first), .end = position + 1};
+}
+
+/// The task's working memory, cut from one run of floats.
+struct attention_scratch {
+  float* keys;    ///< [head_dim, key_tile]
+  float* values;  ///< [key_tile, stride]
+  float* q;       ///< [queries, stride]
+  float* output;  ///< [queries, stride]
+  float* best;    ///< [queries]
+  float* total;   ///< [queries]
+
+  static std::size_t floats(const attention_op& op, std::int64_t queries) {
+    const std::int64_t rounded = (queries + 15) / 16 * 16;
+    return static_cast<std::size_t>(2 * op.stride() * key_tile + 2 * rounded * op.stride() +
+                                    2 * rounded);
+  }
+  attention_scratch(const attention_op& op, std::int64_t queries, float* memory) {
+    const std::int64_t rounded = (queries + 15) / 16 * 16;
+    keys = memory;
+    values = keys + op.stride() * key_tile;
+    q = values + op.stride() * key_tile;
+    output = q + rounded * op.stride();
+    best = output + rounded * op.stride();
+    total = best + rounded;
+    std::fill_n(q, 2 * rounded * op.stride(), 0.0f);
+    std::fill_n(best, rounded, -std::numeric_limits<float>::infinity());
+    std::fill_n(total, rounded, 0.0f);
+  }
+};
+
+/// Element index of the cache where the task's key at `position` lies.
+std::int64_t cache_index(const attention_op& op, const attention_task& task,
+                         std::int64_t position) {
+  const std::int64_t columns = op.layout.block_table.shape[1];
+  const std::int64_t column = position / op.shape.block_size -
+                              host<const std::int32_t>(op.layout.first_block)[task.sequence];
+  GLIMMER_ASSERT(column >= 0 && column < columns, "a needed key's block is in the block table");
+  const std::int64_t block =
+      host<const std::int32_t>(op.layout.block_table)[task.sequence * columns + column];
+  GLIMMER_ASSERT(block >= 0 && block < op.cache.keys.shape[0], "a block lies inside the cache");
+  const std::int64_t slot = block * op.shape.block_size + position % op.shape.block_size;
+  return (slot * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
+}
+
+/// Brings keys and values of tile `tile` into scratch memory; only those in `needed` are read.
+void load_tile(const cpu_kernels& kernels, const attention_op& op, const attention_task& task,
+               span_of_keys needed, const attention_scratch& to) {
+  std::array<const void*, key_tile> keys{};
+  std::array<const void*, key_tile> values{};
+  for (std::int64_t position = needed.begin; position < needed.end; ++position) {
+    const std::int64_t at = cache_index(op, task, position);
+    keys[static_cast<std::size_t>(position % key_tile)] = host_at(op.cache.keys, at);
+    values[static_cast<std::size_t>(position % key_tile)] = host_at(op.cache.values, at);
+  }
+  tile_rows rows{.row = keys.data(),
+                 .type = op.cache.keys.type,
+                 .head_dim = op.shape.head_dim,
+                 .stride = op.stride()};
+  kernels.load_keys(to.keys, rows);
+  rows.row = values.data();
+  kernels.load_values(to.values, rows);
+}
+
+/// Where query `query` of the task (its rows' heads, row by row) starts in q and out.
+std::int64_t query_index(const attention_op& op, const attention_task& task, std::int64_t query) {
+  const std::int64_t row = task.rows.begin + query / op.group();
+  const std::int64_t head = task.kv_head * op.group() + query % op.group();
+  return (row * op.shape.query_heads + head) * op.shape.head_dim;
+}
+
+/// Merges one tile into the queries of each row that sees some of it.
+void visit_tile(const cpu_kernels& kernels, const attention_op& op, std::int64_t tile,
+                row_range positions, const attention_scratch& work) {
+  const std::int64_t start = tile * key_tile;
+  for (std::int64_t row = 0; row < positions.count; ++row) {
+    const span_of_keys seen = keys_seen(op.shape, positions.begin + row);
+    const std::int64_t begin = std::max(seen.begin, start);
+    const std::int64_t end = std::min(seen.end, start + key_tile);
+    if (begin >= end) continue;
+    const std::int64_t first = row * op.group();
+    kernels.attend({.q = work.q + first * op.stride(),
+                    .count = op.group(),
+                    .head_dim = op.shape.head_dim,
+                    .stride = op.stride(),
+                    .keys = work.keys,
+                    .values = work.values,
+                    .begin = begin - start,
+                    .end = end - start,
+                    .scale = op.shape.scale,
+                    .best = work.best + first,
+                    .total = work.total + first,
+                    .output = work.output + first * op.stride()});
+  }
+}
+
+void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& op,
+              const attention_task& task) {
+  const std::int64_t queries = task.rows.count * op.group();
+  const attention_scratch work(op, queries, arena.scratch(attention_scratch::floats(op, queries)));
+  for (std::int64_t query = 0; query < queries; ++query) {
+    const std::int64_t at = query_index(op, task, query);
+    kernels.convert({.data = work.q + query * op.stride(), .type = dtype::f32},
+                    const_elements_at(op.q, at), op.shape.head_dim);
+  }
+
+  const std::int64_t first_position =
+      host<const std::int32_t>(op.layout.first_position)[task.sequence] + task.rows.begin -
+      host<const std::int32_t>(op.layout.row_begin)[task.sequence];
+  const row_range positions{.begin = first_position, .count = task.rows.count};
+  const span_of_keys needed{.begin = keys_seen(op.shape, first_position).begin,
+                            .end = first_position + task.rows.count};
+  for (std::int64_t tile = needed.begin / key_tile; tile * key_tile < needed.end; ++tile) {
+    const span_of_keys here{.begin = std::max(needed.begin, tile * key_tile),
+                            .end = std::min(needed.end, (tile + 1) * key_tile)};
+    load_tile(kernels, op, task, here, work);
+    visit_tile(kernels, op, tile, positions, work);
+  }
+
+  for (std::int64_t query = 0; query < queries; ++query) {
+    const std::int64_t at = query_index(op, task, query);
+    kernels.divide(elements_at(op.out, at), work.output + query * op.stride(), op.shape.head_dim,
+                   work.total[query]);
+  }
+}
+
+/// Cuts the batch into tasks: some rows of one sequence, one kv head.
+void list_tasks(const attention_op& op, std::vector<attention_task>& tasks) {
+  const std::int64_t rows_per_task = std::max<std::int64_t>(1, queries_per_task / op.group());
+  const auto* const row_begin = host<const std::int32_t>(op.layout.row_begin);
+  const std::int64_t sequences = op.layout.first_position.shape[0];
+  tasks.clear();
+  for (std::int64_t sequence = 0; sequence < sequences; ++sequence) {
+    const std::int64_t end = row_begin[sequence + 1];
+    GLIMMER_ASSERT(row_begin[sequence] >= 0 && end <= op.q.shape[0], "rows lie inside the batch");
+    for (std::int64_t row = row_begin[sequence]; row < end; row += rows_per_task) {
+      const row_range rows{.begin = row, .count = std::min(rows_per_task, end - row)};
+      for (std::int64_t kv_head = 0; kv_head < op.shape.kv_heads; ++kv_head)
+        tasks.push_back({.sequence = sequence, .rows = rows, .kv_head = kv_head});
+    }
+  }
+}
+
+}  // namespace
+
+void cpu_ops::attention(stream_handle s, tensor out, tensor q, const kv_cache& cache,
+                        const attention_layout& layout, const attention_shape& shape) {
+  const attention_op whole{.out = out, .q = q, .cache = cache, .layout = layout, .shape = shape};
+  queue(s, [this, op = whole](stream_state& state) {
+    list_tasks(op, state.tasks);
+    arena_.for_each(state.tasks.size(),
+                    [&](std::size_t task) { run_task(arena_, kernels_, op, state.tasks[task]); });
+  });
+}
+
+}  // namespace glimmer

@@ -1,0 +1,146 @@
+#include "gpu/cpu/cpu_device.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "gpu/checked_ops.hpp"
+#include "gpu/cpu/cpu_ops.hpp"
+#include "gpu/cpu/host_memory.hpp"
+#include "gpu/cpu/host_view.hpp"
+
+namespace glimmer {
+
+namespace {
+
+/// Copies of at least this size wait for the stream instead of taking a second copy along.
+constexpr std::size_t large_upload_bytes = std::size_t{1} << 20;
+
+const cpu_kernels& kernels_of(instruction_set set) {
+  (void)set;
+  return plain_kernels();
+}
+
+class host_device final : public cpu_device {
+ public:
+  host_device(const cpu_device_options& options, unsigned threads, instruction_set set)
+      : instructions_(set),
+        arena_(threads, options.cpus),
+        ops_(arena_, lanes_, kernels_of(set)),
+        checked_(ops_) {}
+
+  device_info info() const override {
+    const host_memory memory = read_host_memory();
+    const unsigned threads = arena_.threads();
+    return {.name = fmt::format("cpu {}, {} thread{}", to_string(instructions_), threads,
+                                threads == 1 ? "" : "s"),
+            .memory_bytes = memory.total,
+            .free_bytes = memory.available};
+  }
+
+  result<device_buffer> allocate(std::size_t bytes) override {
+    const host_memory memory = read_host_memory();
+    void* const data = bytes <= memory.available ? take_host_memory(bytes) : nullptr;
+    if (data == nullptr) {
+      return fail({.kind = error_kind::device,
+                   .code = "out_of_memory",
+                   .param = {},
+                   .text = fmt::format("{} bytes of memory are asked for, but only {} of {} bytes "
+                                       "are available",
+                                       bytes, memory.available, memory.total)});
+    }
+    return device_buffer(*this, {reinterpret_cast<std::uintptr_t>(data)}, bytes);
+  }
+
+  stream_handle make_stream() override {
+    for (std::uint32_t index = 0; index < lanes_.size(); ++index) {
+      if (lanes_[index] != nullptr) continue;
+      lanes_[index] = std::make_unique<cpu_lane>(arena_);
+      return {.index = index};
+    }
+    GLIMMER_ASSERT(false, "a device has at most eight streams");
+    return {};
+  }
+
+  event_handle record(stream_handle s) override {
+    return {.ticket = stream(s).queued(), .stream = s};
+  }
+
+  bool reached(event_handle e) const override { return stream(e.stream).completed() >= e.ticket; }
+
+  void wait(event_handle e) override { stream(e.stream).wait(e.ticket); }
+
+  void upload(stream_handle s, tensor to, std::span<const std::byte> from) override {
+    GLIMMER_ASSERT(from.size() == to.bytes(), "an upload fills its tensor");
+    if (from.empty()) return;
+    if (from.size() >= large_upload_bytes) {
+      wait(record(s));
+      std::memcpy(host<std::byte>(to), from.data(), from.size());
+      return;
+    }
+    stream(s).queue([to, copy = std::vector(from.begin(), from.end())] {
+      std::memcpy(host<std::byte>(to), copy.data(), copy.size());
+    });
+  }
+
+  void download(stream_handle s, std::span<std::byte> to, tensor from) override {
+    GLIMMER_ASSERT(to.size() == from.bytes(), "a download fills its span");
+    if (to.empty()) return;
+    stream(s).queue([to, from] { std::memcpy(to.data(), host<std::byte>(from), to.size()); });
+  }
+
+  ops& operations() override { return checked_; }
+
+  void for_each(std::size_t tasks, const std::function<void(std::size_t)>& body) override {
+    arena_.for_each(tasks, body);
+  }
+
+  void queue(stream_handle s, std::function<void()> work) override {
+    stream(s).queue(std::move(work));
+  }
+
+  instruction_set instructions() const override { return instructions_; }
+
+ private:
+  cpu_stream& stream(stream_handle s) const {
+    GLIMMER_ASSERT(s.index < lanes_.size() && lanes_[s.index] != nullptr,
+                   "a handle belongs to a stream of this device");
+    return lanes_[s.index]->stream;
+  }
+
+  void release(device_pointer data, std::size_t bytes) noexcept override {
+    return_host_memory(reinterpret_cast<void*>(data.address), bytes);
+  }
+
+  instruction_set instructions_;
+  cpu_arena arena_;
+  cpu_lanes lanes_;  // after the arena: streams finish first
+  cpu_ops ops_;
+  checked_ops checked_;
+};
+
+}  // namespace
+
+std::string_view to_string(instruction_set set) {
+  switch (set) {
+    case instruction_set::plain: return "plain";
+    case instruction_set::avx2: return "avx2";
+    case instruction_set::avx512: return "avx512";
+  }
+  return "?";
+}
+
+std::vector<instruction_set> available_instruction_sets() {
+  return {instruction_set::plain};
+}
+
+std::unique_ptr<cpu_device> make_cpu_device(const cpu_device_options& options) {
+  const unsigned threads =
+      options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  const instruction_set set = options.instructions.value_or(available_instruction_sets().back());
+  return std::make_unique<host_device>(options, threads, set);
+}
+
+}  // namespace glimmer

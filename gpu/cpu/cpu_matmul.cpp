@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cstring>
+
+#include "gpu/cpu/cpu_ops.hpp"
+#include "gpu/cpu/host_view.hpp"
+#include "gpu/cpu/packing.hpp"
+
+namespace glimmer {
+
+namespace {
+
+/// Rows that share one pass over the weights.
+constexpr std::int64_t rows_per_pass = 256;
+/// Terms after which the next rows' turn comes, so that a block of weights stays in the cache.
+constexpr std::int64_t terms_per_block = 512;
+/// Outputs of one task.
+constexpr std::int64_t group_width = panels_max * panel_width;
+/// Products (rows * in * out) below which one thread does it all.
+constexpr std::int64_t products_alone = 65'536;
+
+/// How many parts of some size a whole takes.
+struct cut {
+  std::int64_t part;
+  std::int64_t of(std::int64_t whole) const { return (whole + part - 1) / part; }
+};
+
+/// Rows of x as f32, wherever they lie.
+struct wide_rows {
+  const float* data = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// A pass: some rows times the whole matrix.
+struct matmul_pass {
+  wide_rows x;
+  row_range rows;  ///< of out
+  tensor out;
+  packed_matrix w;
+  panel_layout layout;
+
+  std::int64_t groups() const { return cut{panels_max}.of(layout.panels); }
+};
+
+/// Part of a pass: some of its rows (counted from its first) times one group of panels.
+void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_range rows,
+                    std::int64_t group, float* sums) {
+  const std::int64_t first_panel = group * panels_max;
+  matmul_tile tile{
+      .x = pass.x.data + rows.begin * pass.x.stride,
+      .x_stride = pass.x.stride,
+      .rows = rows.count,
+      .weights = host<const std::byte>(pass.w.storage) + first_panel * pass.layout.panel_bytes,
+      .panel_bytes = pass.layout.panel_bytes,
+      .panels = std::min(panels_max, pass.layout.panels - first_panel),
+      .weight_type = pass.w.source,
+      .sums = sums,
+      .sums_stride = group_width};
+  std::fill_n(sums, rows.count * group_width, 0.0f);
+  for (std::int64_t k = 0; k < pass.w.in; k += terms_per_block) {
+    tile.k_begin = k;
+    tile.k_end = std::min(pass.w.in, k + terms_per_block);
+    kernels.matmul(tile);
+  }
+  const std::int64_t first_out = group * group_width;
+  const std::int64_t outs = std::min(group_width, pass.w.out - first_out);
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    const std::int64_t out_row = pass.rows.begin + rows.begin + row;
+    kernels.convert(elements_at(pass.out, out_row * pass.w.out + first_out),
+                    {.data = sums + row * group_width, .type = dtype::f32}, outs);
+  }
+}
+
+void multiply_pass(cpu_arena& arena, const cpu_kernels& kernels, const matmul_pass& pass) {
+  // Narrow matrices are cut along the rows as well, to give every thread some.
+  const std::int64_t wanted = 4 * static_cast<std::int64_t>(arena.threads());
+  const std::int64_t cuts =
+      std::clamp<std::int64_t>(cut{pass.groups()}.of(wanted), 1, cut{12}.of(pass.rows.count));
+  const std::int64_t rows_per_cut = cut{cuts}.of(pass.rows.count);
+  const auto body = [&](std::size_t task) {
+    const auto piece = static_cast<std::int64_t>(task) % cuts;
+    const std::int64_t begin = piece * rows_per_cut;
+    const row_range rows{.begin = begin, .count = std::min(rows_per_cut, pass.rows.count - begin)};
+    if (rows.count <= 0) return;
+    float* const sums = arena.scratch(static_cast<std::size_t>(rows.count * group_width));
+    multiply_group(kernels, pass, rows, static_cast<std::int64_t>(task) / cuts, sums);
+  };
+  const auto tasks = static_cast<std::size_t>(pass.groups() * cuts);
+  if (pass.rows.count * pass.w.in * pass.w.out > products_alone) return arena.for_each(tasks, body);
+  for (std::size_t task = 0; task < tasks; ++task) body(task);
+}
+
+/// Copies rows into panels [unit, 16]: a unit is a pair along `in` for bf16, else one element.
+template <class Unit>
+void pack_lane(std::byte* panel, std::int64_t lane, const std::byte* row, std::size_t row_bytes) {
+  const std::size_t units = row_bytes / sizeof(Unit);
+  std::byte* to = panel + lane * static_cast<std::int64_t>(sizeof(Unit));
+  for (std::size_t unit = 0; unit < units; ++unit)
+    std::memcpy(to + unit * panel_width * sizeof(Unit), row + unit * sizeof(Unit), sizeof(Unit));
+  if (const std::size_t rest = row_bytes % sizeof(Unit); rest != 0) {
+    Unit last{};
+    std::memcpy(&last, row + units * sizeof(Unit), rest);
+    std::memcpy(to + units * panel_width * sizeof(Unit), &last, sizeof(Unit));
+  }
+}
+
+void pack_row(const packed_matrix& to, const panel_layout& layout, std::int64_t row,
+              const std::byte* from) {
+  std::byte* const panel = host<std::byte>(to.storage) + (row / panel_width) * layout.panel_bytes;
+  const std::size_t bytes = static_cast<std::size_t>(to.in) * size_of(to.source);
+  if (to.source == dtype::f16) {
+    pack_lane<std::uint16_t>(panel, row % panel_width, from, bytes);
+  } else {
+    pack_lane<std::uint32_t>(panel, row % panel_width, from, bytes);
+  }
+}
+
+}  // namespace
+
+std::size_t cpu_ops::packed_bytes(matrix_extent extent, dtype source) const {
+  return panel_layout(extent, source).bytes();
+}
+
+void cpu_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) {
+  queue(s, [this, to, row, rows](stream_state&) {
+    const panel_layout layout({.out = to.out, .in = to.in}, to.source);
+    // One task a panel: its rows share cache lines.
+    const std::int64_t first = row / panel_width;
+    const std::int64_t panels = cut{panel_width}.of(row + rows.shape[0]) - first;
+    arena_.for_each(static_cast<std::size_t>(panels), [&](std::size_t task) {
+      const std::int64_t begin = (first + static_cast<std::int64_t>(task)) * panel_width;
+      const std::int64_t end = std::min(begin + panel_width, row + rows.shape[0]);
+      for (std::int64_t r = std::max(begin, row); r < end; ++r)
+        pack_row(to, layout, r, host_at(rows, (r - row) * to.in));
+    });
+  });
+}
+
+void cpu_ops::matmul(stream_handle s, tensor out, tensor x, const packed_matrix& w) {
+  queue(s, [this, out, x, w](stream_state& state) { multiply(state, out, x, w); });
+}
+
+void cpu_ops::multiply(stream_state& state, const tensor& out, const tensor& x,
+                       const packed_matrix& w) {
+  const panel_layout layout({.out = w.out, .in = w.in}, w.source);
+  for (std::int64_t row = 0; row < x.shape[0]; row += rows_per_pass) {
+    const row_range rows{.begin = row, .count = std::min(rows_per_pass, x.shape[0] - row)};
+    const tensor part = x.rows(rows);
+    wide_rows wide{.data = host<const float>(part), .stride = w.in};
+    if (x.type == dtype::bf16) {
+      wide.stride = w.in + 16;  // keeps the rows of a tile out of one another's cache sets
+      const auto floats = static_cast<std::size_t>(rows.count * wide.stride);
+      if (state.wide_rows.size() < floats) state.wide_rows.resize(floats);
+      wide.data = state.wide_rows.data();
+      for_rows(part, [&](std::int64_t r) {
+        kernels_.convert({.data = state.wide_rows.data() + r * wide.stride, .type = dtype::f32},
+                         const_elements_at(part, r * w.in), w.in);
+      });
+    }
+    multiply_pass(arena_, kernels_,
+                  {.x = wide, .rows = rows, .out = out, .w = w, .layout = layout});
+  }
+}
+
+}  // namespace glimmer
