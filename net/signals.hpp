@@ -21,7 +21,4 @@ class signals {
   std::vector<state*> states_;  // freed by the loop after their close callbacks
 };
 
-/// A peer that left must not end the process: writes then fail with an error instead.
-void ignore_broken_pipes();
-
 }  // namespace glimmer

@@ -13,7 +13,7 @@
 namespace glimmer {
 
 struct listen_address {
-  std::string host = "127.0.0.1";  ///< IPv4, IPv6 or a name; empty: every interface
+  std::string host = "127.0.0.1";  ///< IPv4, IPv6 or a name; empty: every IPv4 interface
   std::uint16_t port = 8000;       ///< 0: any free one
 };
 

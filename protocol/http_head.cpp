@@ -24,9 +24,13 @@ constexpr char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  return std::ranges::equal(text, lower, {}, to_lower);
-}
+/// A word of the protocol, which clients may write in any case.
+struct keyword {
+  std::string_view lower;
+  friend bool operator==(std::string_view text, keyword word) {
+    return std::ranges::equal(text, word.lower, {}, to_lower);
+  }
+};
 
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t';
@@ -39,10 +43,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// Whether a comma-separated list of tokens holds this one.
-bool lists(std::string_view list, std::string_view lower_token) {
+bool lists(std::string_view list, keyword word) {
   while (!list.empty()) {
     const auto comma = list.find(',');
-    if (equals_ignoring_case(trimmed(list.substr(0, comma)), lower_token)) return true;
+    if (trimmed(list.substr(0, comma)) == word) return true;
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
@@ -159,7 +163,7 @@ http_result<void> http_request_head::settle_framing() {
   if (coding && length) return invalid("content-length and transfer-encoding exclude each other");
   if (coding) {
     if (minor_version_ == 0) return invalid("HTTP/1.0 has no transfer-encoding");
-    if (!equals_ignoring_case(*coding, "chunked")) {
+    if (*coding != keyword{"chunked"}) {
       return refuse({501}, "unsupported_transfer_encoding",
                     "the only transfer-encoding understood is chunked");
     }
@@ -173,7 +177,7 @@ http_result<void> http_request_head::settle_framing() {
     }
   }
   const auto content_coding = find("content-encoding");
-  if (content_coding && !equals_ignoring_case(*content_coding, "identity")) {
+  if (content_coding && *content_coding != keyword{"identity"}) {
     return refuse({415}, "unsupported_content_encoding", "a compressed body is not understood");
   }
   return {};
@@ -184,13 +188,13 @@ http_result<void> http_request_head::settle_connection() {
   bool close = false;
   for (const auto& f : fields_) {
     if (view(f.name) != "connection") continue;
-    if (lists(view(f.value), "keep-alive")) keep_alive_ = true;
-    if (lists(view(f.value), "close")) close = true;
+    if (lists(view(f.value), {"keep-alive"})) keep_alive_ = true;
+    if (lists(view(f.value), {"close"})) close = true;
   }
   if (close) keep_alive_ = false;
 
   if (const auto expected = find("expect"); expected && minor_version_ >= 1) {
-    if (!equals_ignoring_case(*expected, "100-continue")) {
+    if (*expected != keyword{"100-continue"}) {
       return refuse({417}, "expectation_failed", "the only expectation met is 100-continue");
     }
     expects_continue_ = has_body();

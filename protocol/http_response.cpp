@@ -13,11 +13,16 @@ void append_number(std::string& out, std::size_t number, int base = 10) {
   out.append(digits, end);
 }
 
+struct field_text {
+  std::string_view name;
+  std::string_view value;
+};
+
 /// Names are our own; values may echo a client's bytes and must not start a line of their own.
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out += name;
+void append_field(std::string& out, field_text field) {
+  out += field.name;
   out += ": ";
-  for (const char c : value) {
+  for (const char c : field.value) {
     const auto byte = static_cast<unsigned char>(c);
     out += byte < 0x20 || byte == 0x7f ? '?' : c;
   }
@@ -68,21 +73,23 @@ void append_response_head(std::string& out, const http_response& response,
   out += ' ';
   out += reason_phrase(response.status);
   out += "\r\n";
-  if (!response.content_type.empty()) append_field(out, "content-type", response.content_type);
-  for (const auto& field : response.fields) append_field(out, field.name, field.value);
+  if (!response.content_type.empty()) append_field(out, {"content-type", response.content_type});
+  for (const auto& field : response.fields) append_field(out, {field.name, field.value});
   switch (framing.what) {
     case http_body_framing::kind::sized:
       out += "content-length: ";
       append_number(out, framing.size);
       out += "\r\n";
       break;
-    case http_body_framing::kind::chunked: append_field(out, "transfer-encoding", "chunked"); break;
+    case http_body_framing::kind::chunked:
+      append_field(out, {"transfer-encoding", "chunked"});
+      break;
     case http_body_framing::kind::until_close: break;
   }
   if (!framing.keep_alive) {
-    append_field(out, "connection", "close");
+    append_field(out, {"connection", "close"});
   } else if (framing.minor_version == 0) {
-    append_field(out, "connection", "keep-alive");
+    append_field(out, {"connection", "keep-alive"});
   }
   out += "\r\n";
 }

@@ -30,7 +30,7 @@ void append_label_value(std::string& out, std::string_view value) {
 
 /// All labels of one line; `bound` is the text of a bucket's "le", empty elsewhere.
 struct line_labels {
-  const metric_labels& common;
+  const metric_labels& shared;
   const metric_labels& own;
   std::string_view bound;
 };
@@ -45,7 +45,7 @@ void append_labels(std::string& out, const line_labels& labels) {
     append_label_value(out, value);
     out += '"';
   };
-  for (const auto& [name, value] : labels.common) append(name, value);
+  for (const auto& [name, value] : labels.shared) append(name, value);
   for (const auto& [name, value] : labels.own) append(name, value);
   if (!labels.bound.empty()) append("le", labels.bound);
   if (separator == ',') out += '}';
@@ -53,7 +53,7 @@ void append_labels(std::string& out, const line_labels& labels) {
 
 class writer {
  public:
-  writer(std::string& out, const metric_labels& common) : out_{out}, common_{common} {}
+  writer(std::string& out, const metric_labels& shared) : out_{out}, shared_{shared} {}
 
   void family(const metric_definition& definition) {
     constexpr std::string_view kinds[] = {"counter", "gauge", "histogram"};
@@ -63,22 +63,22 @@ class writer {
   }
 
   void series(const metric_definition& definition, const metric_series& s) {
-    const bool is_common = definition.name.starts_with("vllm:");
-    const metric_labels& common = is_common ? common_ : no_labels_;
+    const bool is_shared = definition.name.starts_with("vllm:");
+    const metric_labels& shared = is_shared ? shared_ : no_labels_;
     if (definition.kind != metric_kind::histogram) {
-      return line(definition.name, "", {common, s.labels, {}}, s.value);
+      return line(definition.name, "", {shared, s.labels, {}}, s.value);
     }
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < s.buckets.size(); ++i) {
       below += s.buckets[i];
       std::string bound;
       append_value(bound, definition.buckets[i]);
-      line(definition.name, "_bucket", {common, s.labels, bound}, static_cast<double>(below));
+      line(definition.name, "_bucket", {shared, s.labels, bound}, static_cast<double>(below));
     }
     const auto all = static_cast<double>(s.observations);
-    line(definition.name, "_bucket", {common, s.labels, "+Inf"}, all);
-    line(definition.name, "_sum", {common, s.labels, {}}, s.value);
-    line(definition.name, "_count", {common, s.labels, {}}, all);
+    line(definition.name, "_bucket", {shared, s.labels, "+Inf"}, all);
+    line(definition.name, "_sum", {shared, s.labels, {}}, s.value);
+    line(definition.name, "_count", {shared, s.labels, {}}, all);
   }
 
  private:
@@ -91,15 +91,15 @@ class writer {
   }
 
   std::string& out_;
-  const metric_labels& common_;
+  const metric_labels& shared_;
   const metric_labels no_labels_;
 };
 
 }  // namespace
 
-std::string metrics_text(const metrics& values, const metric_labels& common) {
+std::string metrics_text(const metrics& values, const metric_labels& shared) {
   std::string out;
-  writer write{out, common};
+  writer write{out, shared};
   for (std::size_t i = 0; i < static_cast<std::size_t>(metric::count); ++i) {
     const auto& definition = definition_of(static_cast<metric>(i));
     bool named = false;
