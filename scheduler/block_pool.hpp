@@ -11,9 +11,9 @@ namespace glimmer {
 
 /// What becomes of a block when its last user lets go.
 enum class retention : std::uint8_t {
-  none,    ///< free: the contents are worthless
-  passing, ///< cached, the first to be evicted
-  lasting, ///< cached, evicted when nothing passing is left
+  none,     ///< free: the contents are worthless
+  passing,  ///< cached, the first to be evicted
+  lasting,  ///< cached, evicted when nothing passing is left
 };
 
 /// The block ids of one KV group: who is free, who is used by how many, who is kept as cache.

@@ -9,8 +9,8 @@ namespace glimmer {
 /// preemption and parking, so that nobody loses their place. The smaller key is served first and
 /// preempted last; keys are unique.
 struct queue_key {
-  std::int32_t priority = 0;   ///< lower is sooner
-  std::uint64_t arrival = 0;   ///< counts admitted sequences
+  std::int32_t priority = 0;  ///< lower is sooner
+  std::uint64_t arrival = 0;  ///< counts admitted sequences
   friend constexpr auto operator<=>(queue_key, queue_key) = default;
 };
 

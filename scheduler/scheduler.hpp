@@ -1,18 +1,27 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "scheduler/admission.hpp"
+#include "scheduler/block_manager.hpp"
+#include "scheduler/run_queues.hpp"
 #include "scheduler/scheduler_config.hpp"
 #include "scheduler/scheduler_stats.hpp"
 #include "scheduler/sequence_output.hpp"
 #include "scheduler/sequence_request.hpp"
 #include "scheduler/step.hpp"
+#include "scheduler/step_budget.hpp"
+#include "scheduler/step_builder.hpp"
 
 namespace glimmer {
 
@@ -27,7 +36,6 @@ class scheduler {
  public:
   /// The config must pass `check`.
   explicit scheduler(scheduler_config config);
-  ~scheduler();
 
   /// Takes all choices of a request or none. Refusals say their arithmetic:
   /// `context_length_exceeded`, `kv_capacity_exceeded` (bad_request: will never fit),
@@ -80,6 +88,58 @@ class scheduler {
 
   /// The first broken rule of the books in words, or nothing. Linear in blocks and sequences.
   std::optional<std::string> check_invariants() const;
+
+ private:
+  struct ending {
+    end_cause cause = end_cause::error;
+    std::optional<cancel_reason> reason = {};
+    std::optional<token_id> stop_token = {};
+  };
+
+  // A sequence's life.
+  sequence& create(const sequence_request& request, const sequence_choice& choice,
+                   std::uint32_t output_max);
+  void start(sequence& s);
+  void preempt(sequence& s);
+  void fork_followers(sequence& s);
+  void finish(sequence& s, ending why);
+  void finish(sequence& s, ending why, std::uint32_t output_tokens);
+  void retire(sequence& s);
+  void hand_over(sequence& leader);
+  void expire(time_point now);
+  sequence* find(sequence_id id);
+  bool has_work() const;
+
+  // Planning.
+  block_need needed(const sequence& s) const;
+  void admit_waiting();
+  bool make_room(sequence& s, block_need reserved);
+  void plan_running(step_builder& step);
+  std::uint32_t back_rows(sequence& s, std::uint32_t rows, block_need spared);
+
+  // Committing.
+  void apply(const planned_rows& rows, sequence_tokens& got, time_point now, committed& out);
+  void advance(sequence& s, const planned_rows& rows, std::size_t tokens);
+  std::optional<ending> deliver(sequence& s, sequence_tokens& got, sequence_output& out);
+  void tell_prompt(sequence& s, sequence_tokens& got, const planned_rows& rows,
+                   sequence_output& out);
+
+  scheduler_config config_;
+  block_manager blocks_;
+  admission_rules rules_;
+  run_queues queues_;
+  std::unordered_map<sequence_id, std::unique_ptr<sequence>> sequences_;
+  std::unordered_map<request_id, std::vector<sequence_id>> requests_;
+  std::set<std::pair<time_point, sequence_id>> deadlines_;
+
+  std::optional<step_in_flight> step_;
+  std::uint64_t steps_ = 0;
+  std::vector<sequence_id> dropped_;  // samplers the executor may forget, told with the next plan
+  std::vector<sequence_finished> finished_;
+  bool had_work_ = false;
+
+  queue_load queue_;  // prompt tokens and sequences without a first step
+  scheduler_stats counters_;
 };
 
 }  // namespace glimmer

@@ -38,8 +38,10 @@ struct sequence_output {
   request_id request;
   std::uint32_t first_index = 0;  ///< output index of tokens[0]
   std::vector<token_id> tokens;
-  std::vector<token_logprob> logprobs;         ///< one per token, when asked for
-  std::vector<token_logprob> prompt_logprobs;  ///< when asked for; each position exactly once
+  std::vector<token_logprob> logprobs;  ///< one per token, when asked for
+  /// When asked for: of the prompt tokens from the second on, each exactly once per request, by
+  /// the choice that computes the prompt.
+  std::vector<token_logprob> prompt_logprobs;
 };
 
 /// The last word about a sequence: exactly one per submitted choice, whatever happens.

@@ -1,0 +1,304 @@
+#include "scheduler/scheduler.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+
+#include "base/assert.hpp"
+#include "scheduler/invariants.hpp"
+
+namespace glimmer {
+
+namespace {
+
+scheduler_config checked(scheduler_config config) {
+  GLIMMER_ASSERT(check(config).has_value(), "the engine validates the scheduler's config");
+  std::ranges::sort(config.end_tokens);
+  return config;
+}
+
+block_manager_config blocks_of(const scheduler_config& config) {
+  return {.block_size = config.block_size, .window = config.window, .blocks = config.blocks};
+}
+
+error duplicate_sequence() {
+  return {error_kind::bug, "duplicate_sequence", "", "A sequence id is already in use."};
+}
+
+}  // namespace
+
+scheduler::scheduler(scheduler_config config)
+    : config_{checked(std::move(config))},
+      blocks_{blocks_of(config_)},
+      rules_{config_, blocks_.positions_max()} {}
+
+// --- Requests ------------------------------------------------------------------------------
+
+result<admission> scheduler::admit(sequence_request request, time_point now) {
+  auto verdict = rules_.check(request, queue_);
+  std::set<sequence_id> ids;
+  for (const auto& choice : request.choices) {
+    if (sequences_.contains(choice.id) || !ids.insert(choice.id).second) {
+      verdict = fail(duplicate_sequence());
+    }
+  }
+  if (!verdict) {
+    counters_.refused += request.choices.size();
+    return verdict;
+  }
+  if (!has_work()) counters_.last_progress = now;
+  had_work_ = true;
+  const auto salt = std::make_shared<const std::string>(std::move(request.cache_salt));
+  sequence* leader = nullptr;
+  for (const auto& choice : request.choices) {
+    auto& s = create(request, choice, verdict->output_max);
+    s.cache_salt = salt;
+    if (leader) {
+      queues_.follow(s, *leader);
+      s.prompt_told = s.prompt_size();
+    } else {
+      leader = &s;
+      s.queued_tokens = s.prompt_size();
+      queue_.tokens += s.queued_tokens;
+      queues_.wait(s);
+    }
+  }
+  return verdict;
+}
+
+sequence& scheduler::create(const sequence_request& request, const sequence_choice& choice,
+                            std::uint32_t output_max) {
+  auto owned = std::make_unique<sequence>();
+  auto& s = *owned;
+  s.id = choice.id;
+  s.request = request.request;
+  s.key = {.priority = request.priority, .arrival = ++counters_.admitted};
+  s.prompt = request.prompt;
+  s.params = choice.params;
+  s.deadline = request.deadline;
+  s.output_max = std::min(output_max, choice.params->max_tokens);
+  s.window = request.token_window;
+  s.state = sequence_state::ended;  // stands in no line yet
+  sequences_.emplace(s.id, std::move(owned));
+  requests_[s.request].push_back(s.id);
+  if (s.deadline) deadlines_.emplace(*s.deadline, s.id);
+  ++queue_.sequences;
+  return s;
+}
+
+sequence* scheduler::find(sequence_id id) {
+  const auto at = sequences_.find(id);
+  if (at == sequences_.end() || at->second->state == sequence_state::ended) return nullptr;
+  return at->second.get();
+}
+
+std::uint32_t scheduler::cancel(sequence_id id, cancel_reason reason) {
+  auto* s = find(id);
+  if (!s) return 0;
+  if (reason == cancel_reason::deadline) {
+    finish(*s, {.cause = end_cause::deadline});
+  } else {
+    finish(*s, {.cause = end_cause::cancelled, .reason = reason});
+  }
+  return 1;
+}
+
+std::uint32_t scheduler::cancel(request_id request, cancel_reason reason) {
+  const auto at = requests_.find(request);
+  if (at == requests_.end()) return 0;
+  auto ids = at->second;
+  std::ranges::reverse(ids);  // followers before their leader: nothing to hand over
+  std::uint32_t ended = 0;
+  for (const auto id : ids) ended += cancel(id, reason);
+  return ended;
+}
+
+void scheduler::cancel_all(cancel_reason reason) {
+  std::vector<sequence_id> ids;
+  for (const auto& [id, s] : sequences_) ids.push_back(id);
+  std::ranges::sort(ids, std::greater{});
+  for (const auto id : ids) cancel(id, reason);
+}
+
+void scheduler::end(sequence_id id, std::uint32_t output_index) {
+  auto* s = find(id);
+  if (!s) return;
+  const auto have = static_cast<std::uint32_t>(s->output.size());
+  finish(*s, {.cause = end_cause::stop_string}, std::min(have, output_index + 1));
+}
+
+void scheduler::grant(sequence_id id, std::uint32_t tokens) {
+  auto* s = find(id);
+  if (!s || tokens == 0) return;
+  s->window += std::min(tokens, UINT32_MAX - s->window);
+  if (s->state == sequence_state::parked) queues_.wait(*s);
+}
+
+std::vector<sequence_finished> scheduler::take_finished() {
+  return std::exchange(finished_, {});
+}
+
+// --- A sequence's life ---------------------------------------------------------------------
+
+void scheduler::start(sequence& s) {
+  if (s.queued) {
+    s.queued = false;
+    --queue_.sequences;
+    queue_.tokens -= s.queued_tokens;
+    counters_.prompt_tokens += s.queued_tokens;
+    s.queued_tokens = 0;
+  }
+  queues_.run(s);
+}
+
+// Everything it has computed is given up; its tokens stay and are computed again later.
+void scheduler::preempt(sequence& s) {
+  GLIMMER_ASSERT(!s.in_step, "blocks of a step in flight are never taken");
+  ++counters_.preemptions;
+  blocks_.release_all(s.blocks);
+  s.computed = 0;
+  if (s.on_executor) dropped_.push_back(s.id);
+  s.on_executor = false;
+  if (s.state == sequence_state::running) {
+    queues_.wait(s);
+  } else {
+    queues_.blocks_taken(s);
+  }
+}
+
+// The prompt is computed: its other choices share the blocks. Each computes the last prompt
+// token again, because that is where its own first token is sampled.
+void scheduler::fork_followers(sequence& s) {
+  const auto shared = s.prompt_size() - 1;
+  while (!s.followers.empty()) {
+    auto& follower = *s.followers.front();
+    if (shared > 0) blocks_.fork(s.blocks, follower.blocks, shared);
+    follower.computed = shared;
+    follower.cached = s.cached;
+    queues_.wait(follower);
+    if (follower.output_max == 0) finish(follower, {.cause = end_cause::length});
+  }
+}
+
+// The choice that computed the prompt ends before it is done: the next one goes on from there.
+void scheduler::hand_over(sequence& leader) {
+  if (leader.followers.empty()) return;
+  auto followers = leader.followers;
+  auto& heir = *followers.front();
+  if (leader.computed > 0) blocks_.fork(leader.blocks, heir.blocks, leader.computed);
+  heir.computed = leader.computed;
+  heir.cached = leader.cached;
+  heir.prompt_told = leader.prompt_told;
+  queues_.wait(heir);
+  for (auto* s : std::span{followers}.subspan(1)) {
+    queues_.leave(*s);
+    queues_.follow(*s, heir);
+  }
+}
+
+void scheduler::finish(sequence& s, ending why) {
+  finish(s, why, static_cast<std::uint32_t>(s.output.size()));
+}
+
+void scheduler::finish(sequence& s, ending why, std::uint32_t output_tokens) {
+  finished_.push_back({.id = s.id,
+                       .request = s.request,
+                       .cause = why.cause,
+                       .reason = why.reason,
+                       .stop_token = why.stop_token,
+                       .usage = {.prompt_tokens = s.prompt_size(),
+                                 .cached_tokens = s.cached,
+                                 .completion_tokens = output_tokens}});
+  ++counters_.finished[static_cast<std::size_t>(why.cause)];
+  if (s.deadline) deadlines_.erase({*s.deadline, s.id});
+  const auto request = requests_.find(s.request);
+  std::erase(request->second, s.id);
+  if (request->second.empty()) requests_.erase(request);
+  if (s.queued) {
+    --queue_.sequences;
+    if (s.followers.empty()) {
+      queue_.tokens -= s.queued_tokens;
+    } else {
+      s.followers.front()->queued_tokens = s.queued_tokens;
+    }
+  }
+  queues_.leave(s);
+  if (!s.in_step) retire(s);
+}
+
+void scheduler::retire(sequence& s) {
+  hand_over(s);
+  blocks_.release_all(s.blocks);
+  if (s.on_executor) dropped_.push_back(s.id);
+  sequences_.erase(s.id);
+}
+
+void scheduler::expire(time_point now) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    finish(*find(deadlines_.begin()->second), {.cause = end_cause::deadline});
+  }
+  while (!queues_.parked().empty() &&
+         (*queues_.parked().begin())->parked_since + config_.parked_max <= now) {
+    finish(**queues_.parked().begin(),
+           {.cause = end_cause::cancelled, .reason = cancel_reason::parked});
+  }
+}
+
+std::optional<time_point> scheduler::next_timeout() const {
+  std::optional<time_point> next;
+  if (!deadlines_.empty()) next = deadlines_.begin()->first;
+  if (!queues_.parked().empty()) {
+    const auto parked_end = (*queues_.parked().begin())->parked_since + config_.parked_max;
+    next = next ? std::min(*next, parked_end) : parked_end;
+  }
+  return next;
+}
+
+// --- State ---------------------------------------------------------------------------------
+
+bool scheduler::has_work() const {
+  return !queues_.running().empty() || !queues_.waiting().empty();
+}
+
+bool scheduler::idle() const {
+  return sequences_.empty() && !step_;
+}
+
+scheduler_stats scheduler::stats() const {
+  auto stats = counters_;
+  stats.running = static_cast<std::uint32_t>(queues_.running().size());
+  stats.waiting = static_cast<std::uint32_t>(queues_.waiting().size()) + queues_.following();
+  stats.parked = static_cast<std::uint32_t>(queues_.parked().size());
+  stats.queued_tokens = queue_.tokens;
+  stats.blocks = blocks_.counts();
+  stats.has_work = has_work();
+  stats.step_in_flight = step_.has_value();
+  return stats;
+}
+
+void scheduler::reset_prefix_cache() {}
+
+std::optional<std::string> scheduler::check_invariants() const {
+  std::vector<const sequence*> all;
+  queue_load queued;
+  std::array<std::size_t, 5> in_state{};
+  for (const auto& [id, s] : sequences_) {
+    all.push_back(s.get());
+    if (auto broken = broken_sequence(*s)) return broken;
+    ++in_state[static_cast<std::size_t>(s->state)];
+    if (s->state == sequence_state::ended || !s->queued) continue;
+    queued.tokens += s->queued_tokens;
+    ++queued.sequences;
+  }
+  const std::array<std::size_t, 4> lines = {queues_.following(), queues_.waiting().size(),
+                                            queues_.running().size(), queues_.parked().size()};
+  if (!std::equal(lines.begin(), lines.end(), in_state.begin())) {
+    return "a line is longer or shorter than the sequences that stand in it";
+  }
+  if (queued != queue_) return "the queued tokens or sequences are miscounted";
+  if (queues_.running().size() > config_.max_num_seqs) return "more run slots than max_num_seqs";
+  return broken_block_book(blocks_, all);
+}
+
+}  // namespace glimmer

@@ -1,0 +1,127 @@
+// The planning half of the scheduler: who is in the next step, with how many rows, on which
+// blocks.
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace glimmer {
+
+namespace {
+
+block_need sum(block_need a, block_need b) {
+  return {a[0] + b[0], a[1] + b[1]};
+}
+block_need difference(block_need a, block_need b) {
+  return {a[0] - b[0], a[1] - b[1]};
+}
+bool fits(block_need wanted, block_need available) {
+  return wanted[0] <= available[0] && wanted[1] <= available[1];
+}
+
+}  // namespace
+
+std::optional<step_plan> scheduler::plan(time_point now) {
+  expire(now);
+  if (!had_work_) counters_.last_progress = now;
+  had_work_ = has_work();
+  if (step_) return std::nullopt;
+  step_builder step{{steps_ + 1}};
+  while (step.empty() && has_work()) {
+    admit_waiting();
+    plan_running(step);
+  }
+  if (step.empty()) return std::nullopt;
+  auto [plan, note] = step.finish(std::exchange(dropped_, {}));
+  step_ = std::move(note);
+  ++steps_;
+  return plan;
+}
+
+// Blocks a sequence should find before it starts: for all its tokens and one block to grow.
+block_need scheduler::needed(const sequence& s) const {
+  const auto longest = std::uint64_t{s.prompt_size()} + std::max(s.output_max, 1u) - 1;
+  const auto positions = std::min<std::uint64_t>(s.total() + config_.block_size, longest);
+  return blocks_.missing(s.blocks, s.computed, positions);
+}
+
+// In order of service until one does not fit, so that nobody is overtaken. What the running ones
+// still need for their own tokens is set aside first: a prompt that starts is not preempted by
+// the prompts before it.
+void scheduler::admit_waiting() {
+  block_need reserved{};
+  std::uint32_t prompts = 0;
+  for (const auto* s : queues_.running()) {
+    reserved = sum(reserved, needed(*s));
+    prompts += s->pending() > 1;
+  }
+  while (!queues_.waiting().empty() && queues_.running().size() < config_.max_num_seqs) {
+    auto& s = **queues_.waiting().begin();
+    const bool is_prompt = s.pending() > 1;
+    if (is_prompt && prompts >= config_.max_partial_prefills) return;
+    if (!make_room(s, reserved)) return;
+    reserved = sum(reserved, needed(s));
+    prompts += is_prompt;
+    start(s);
+  }
+}
+
+// Blocks of slow readers are taken for those who can go on; when nobody runs at all, the first in
+// line gets whatever it needs.
+bool scheduler::make_room(sequence& s, block_need reserved) {
+  while (!fits(sum(needed(s), reserved), blocks_.available())) {
+    const bool alone = queues_.running().empty();
+    auto* victim = alone ? queues_.resting_victim_for(s) : queues_.parked_victim();
+    GLIMMER_ASSERT(victim || !alone, "an admitted sequence fits the pools by itself");
+    if (!victim) return false;
+    preempt(*victim);
+  }
+  return true;
+}
+
+// Rows first, then blocks: the rows are split with the decoding streams served first, the blocks
+// are taken in order of service. So whoever must yield blocks has no rows in this step yet, and
+// the first in order always gets on.
+void scheduler::plan_running(step_builder& step) {
+  const std::vector<sequence*> order{queues_.running().begin(), queues_.running().end()};
+  std::vector<token_demand> demands;
+  demands.reserve(order.size());
+  block_need spared{};  // one row of each sequence still to come
+  std::vector<block_need> next_rows;
+  next_rows.reserve(order.size());
+  for (const auto* s : order) {
+    demands.push_back({.tokens = s->pending()});
+    next_rows.push_back(blocks_.missing_for_row(s->blocks, s->computed));
+    spared = sum(spared, next_rows.back());
+  }
+  split_tokens(config_.max_num_batched_tokens, demands);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    auto& s = *order[i];
+    spared = difference(spared, next_rows[i]);
+    if (s.state != sequence_state::running) continue;  // had to yield
+    const auto rows = back_rows(s, demands[i].granted, spared);
+    if (rows == 0) continue;
+    blocks_.extend(s.blocks, s.computed, rows, step.copies());
+    step.add(s, rows);
+  }
+}
+
+// How many of `rows` can be written, preempting others for the first block if it must be. Zero
+// means that the sequence itself had to yield.
+std::uint32_t scheduler::back_rows(sequence& s, std::uint32_t rows, block_need spared) {
+  if (const auto backed = blocks_.rows_backed(s.blocks, s.computed, rows, spared)) {
+    return backed == s.pending() ? backed
+                                 : whole_block_rows({s.computed, backed}, config_.block_size);
+  }
+  const auto one_block = std::min(rows, config_.block_size - s.computed % config_.block_size);
+  for (;;) {
+    if (const auto backed = blocks_.rows_backed(s.blocks, s.computed, one_block)) return backed;
+    auto* victim = queues_.victim_for(s);
+    if (!victim) break;
+    preempt(*victim);
+  }
+  preempt(s);
+  return 0;
+}
+
+}  // namespace glimmer

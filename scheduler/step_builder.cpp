@@ -1,0 +1,50 @@
+#include "scheduler/step_builder.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace glimmer {
+
+void step_builder::introduce(sequence& s) {
+  plan_.started.push_back({.id = s.id, .params = s.params, .prompt = s.prompt, .output = s.output});
+  s.on_executor = true;
+}
+
+block_table step_builder::add_table(const group_blocks& blocks) {
+  const auto begin = static_cast<std::uint32_t>(plan_.blocks.size());
+  plan_.blocks.insert(plan_.blocks.end(), blocks.blocks.begin(), blocks.blocks.end());
+  return {.begin = begin,
+          .count = static_cast<std::uint32_t>(blocks.blocks.size()),
+          .first_block = blocks.first_block};
+}
+
+void step_builder::add(sequence& s, std::uint32_t count) {
+  GLIMMER_ASSERT(count > 0 && count <= s.pending(), "rows are tokens that are not yet computed");
+  if (!s.on_executor) introduce(s);
+  sequence_rows rows;
+  rows.id = s.id;
+  rows.token_begin = static_cast<std::uint32_t>(plan_.tokens.size());
+  rows.count = count;
+  rows.position = s.computed;
+  rows.sample = s.output_max > 0 && count == s.pending();
+  s.copy_tokens(rows.position, count, plan_.tokens);
+  for (const auto group : all_kv_groups) {
+    rows.tables[index_of(group)] = add_table(s.blocks.groups[index_of(group)]);
+  }
+  plan_.sequences.push_back(rows);
+  rows_.push_back({.owner = &s,
+                   .position = rows.position,
+                   .count = count,
+                   .drafts = rows.drafts,
+                   .sample = rows.sample});
+  s.in_step = true;
+}
+
+std::pair<step_plan, step_in_flight> step_builder::finish(std::vector<sequence_id> dropped) {
+  plan_.dropped = std::move(dropped);
+  step_in_flight note{.id = plan_.id, .rows = std::move(rows_)};
+  return {std::move(plan_), std::move(note)};
+}
+
+}  // namespace glimmer

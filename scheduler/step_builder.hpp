@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "scheduler/sequence.hpp"
+#include "scheduler/step.hpp"
+
+namespace glimmer {
+
+/// The scheduler's own note about one `sequence_rows` of a plan.
+struct planned_rows {
+  sequence* owner = nullptr;
+  std::uint32_t position = 0;
+  std::uint32_t count = 0;
+  std::uint32_t drafts = 0;
+  bool sample = false;
+};
+
+/// A plan the executor works on.
+struct step_in_flight {
+  step_id id;
+  std::vector<planned_rows> rows;  ///< as in step_plan::sequences
+};
+
+/// Writes a step plan row by row. Values are copied out of the sequences; nothing of the plan
+/// points back.
+class step_builder {
+ public:
+  explicit step_builder(step_id id) { plan_.id = id; }
+
+  /// Adds the next `count` rows of a sequence whose blocks are already extended, and introduces
+  /// it to the executor if need be. Marks the sequence.
+  void add(sequence& s, std::uint32_t count);
+  std::vector<kv_block_copy>& copies() { return plan_.copies; }
+
+  bool empty() const { return rows_.empty(); }
+  /// Hands out the plan, with the samplers to forget, and the note about it.
+  std::pair<step_plan, step_in_flight> finish(std::vector<sequence_id> dropped);
+
+ private:
+  void introduce(sequence& s);
+  block_table add_table(const group_blocks& blocks);
+
+  step_plan plan_;
+  std::vector<planned_rows> rows_;
+};
+
+}  // namespace glimmer

@@ -1,0 +1,50 @@
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "tests/simulation/world.hpp"
+
+namespace glimmer {
+
+BOOST_AUTO_TEST_SUITE(simulation_test)
+
+namespace {
+
+/// Worlds to live through; the environment may ask for more, or for one seed again.
+struct seed_range {
+  std::uint64_t first = 1;
+  std::uint64_t count = 0;
+};
+seed_range seeds(std::uint64_t count) {
+  const auto* first = std::getenv("GLIMMER_SEED");
+  const auto* wanted = std::getenv("GLIMMER_SEEDS");
+  return {.first = first ? std::strtoull(first, nullptr, 10) : 1,
+          .count = wanted ? std::strtoull(wanted, nullptr, 10) : (first ? 1 : count)};
+}
+
+void live_through(seed_range range, world_options options) {
+  std::uint64_t events = 0;
+  std::uint64_t preemptions = 0;
+  for (auto seed = range.first; seed < range.first + range.count; ++seed) {
+    world w{seed, options};
+    const auto complaint = w.live();
+    BOOST_REQUIRE_MESSAGE(complaint.empty(), "seed " << seed << ", " << complaint);
+    events += w.events();
+    preemptions += w.last_stats().preemptions;
+  }
+  BOOST_TEST_MESSAGE(events << " events, " << preemptions << " preemptions");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(every_world_ends_with_one_ending_each_and_balanced_books) {
+  live_through(seeds(4000), {.requests = 12});
+}
+
+BOOST_AUTO_TEST_CASE(crowded_worlds_end_too) {
+  live_through(seeds(100), {.requests = 120});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace glimmer
