@@ -8,8 +8,8 @@ namespace glimmer {
 
 namespace {
 
-error never_fits(std::string code, std::string text) {
-  return {error_kind::bad_request, std::move(code), "messages", std::move(text)};
+error never_fits(std::string_view code, std::string text) {
+  return {error_kind::bad_request, std::string{code}, "messages", std::move(text)};
 }
 
 error queue_full(std::string text) {
