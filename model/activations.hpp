@@ -15,8 +15,13 @@ struct activation_limits {
   dtype type = dtype::bf16;      ///< bf16, or f32 for comparisons
 };
 
-/// All scratch memory of a forward pass, sized once; a step allocates nothing. The members are
-/// views of the first `rows` rows, made by `take`.
+/// Rows of one step: all of them, and those whose logits are asked for.
+struct step_rows {
+  std::int64_t all = 0;
+  std::int64_t wanted = 0;
+};
+
+/// Scratch tensors of one step, each cut to the step's rows.
 struct activation_views {
   tensor hidden;     ///< [rows, hidden] the residual stream h
   tensor normed;     ///< [rows, hidden] x, and u behind a sublayer
@@ -31,6 +36,7 @@ struct activation_views {
   tensor logits;     ///< [wanted rows, vocab] f32
 };
 
+/// All scratch memory of a forward pass, sized once; a step allocates nothing.
 class activations {
  public:
   activations() = default;
@@ -40,8 +46,8 @@ class activations {
   static std::size_t bytes(const text_config& config, const activation_limits& limits);
 
   const activation_limits& limits() const { return limits_; }
-  /// Views for a step of `rows` rows of which `wanted` need logits; asserts the limits.
-  activation_views take(std::int64_t rows, std::int64_t wanted) const;
+  /// Views for a step of so many rows; asserts the limits.
+  activation_views take(step_rows rows) const;
 
  private:
   activation_limits limits_;
