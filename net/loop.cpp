@@ -54,11 +54,9 @@ void event_loop::wait() {
 }
 
 bool event_loop::post(std::function<void()> work) {
-  {
-    const std::lock_guard lock{state_->mutex};
-    if (state_->closed) return false;
-    state_->posted.push_back(std::move(work));
-  }
+  const std::lock_guard lock{state_->mutex};
+  if (state_->closed) return false;
+  state_->posted.push_back(std::move(work));
   return state_->wake->ring();
 }
 
