@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/json.hpp"
 
@@ -14,6 +13,6 @@ void append_template_json(std::string& out, const json& value);
 
 /// Appends a JSON number the way Python prints it: integers exactly, any length, "-0" as 0; all
 /// others as doubles in shortest form ("1.0", "1e-05", "1e+16"; beyond the range "Infinity").
-void append_template_number(std::string& out, std::string_view number_text);
+void append_template_number(std::string& out, const json& number);
 
 }  // namespace glimmer
