@@ -7,8 +7,7 @@
 namespace glimmer {
 
 /// Appends `value` as JSON on one line as the model's template writes it: ", " and ": " between,
-/// members in their order (a repeated key keeps its first place and takes its last value), nothing
-/// escaped that need not be, numbers as in `append_template_number`.
+/// members in their order, nothing escaped that need not be, numbers as below.
 void append_template_json(std::string& out, const json& value);
 
 /// Appends a JSON number the way Python prints it: integers exactly, any length, "-0" as 0; all
