@@ -16,7 +16,7 @@ using enum control_token;
 constexpr std::string_view default_cutoff = "2026-01-04";
 constexpr std::string_view default_strength = "high";
 
-std::string_view either(std::string_view given, std::string_view otherwise) {
+std::string_view either(const std::string& given, std::string_view otherwise) {
   return given.empty() ? otherwise : given;
 }
 
@@ -178,7 +178,7 @@ class chat_writer {
   }
 
   void answer(const chat_message& m) {
-    const std::string_view recipient = either(m.recipient.value_or(""), "user");
+    const std::string_view recipient = m.recipient ? either(*m.recipient, "user") : "user";
     if (!m.reasoning.empty()) {
       open_to("self");
       out_.add(m.reasoning);

@@ -12,7 +12,8 @@ namespace glimmer {
 namespace {
 
 constexpr std::string_view how_to_call =
-    R"(In this environment you have access to a set of tools you can use to answer the user's question.
+    R"(In this environment you have access to a set of tools you can use to answer the user's )"
+    R"(question.
 
 You can invoke a function by writing a "<atem:function_calls>" block like the following:
 <atem:function_calls>

@@ -20,9 +20,10 @@ std::string added(std::string_view skipped = {}) {
   return out + "]";
 }
 
-result<vocabulary> read(const std::string& vocab, const std::string& specials = added()) {
+result<vocabulary> read(const std::string& vocab, std::string_view specials = {}) {
+  const std::string listed = specials.empty() ? added() : std::string{specials};
   return vocabulary::from_tokenizer_json(
-      test::parse_json(R"({"model":{"vocab":)" + vocab + R"(},"added_tokens":)" + specials + "}"));
+      test::parse_json(R"({"model":{"vocab":)" + vocab + R"(},"added_tokens":)" + listed + "}"));
 }
 
 }  // namespace
