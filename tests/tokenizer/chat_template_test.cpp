@@ -50,9 +50,9 @@ chat_message calling(std::vector<std::pair<std::string, std::string>> names_and_
   return out;
 }
 
-chat_message result_of(std::string id, std::string words) {
+chat_message result_of(std::string_view id, std::string words) {
   chat_message out = message(message_role::tool, std::move(words));
-  out.call_id = std::move(id);
+  out.call_id = id;
   return out;
 }
 
@@ -76,8 +76,8 @@ std::string turns(const chat_prompt& prompt) {
 
 std::string call_text(const std::string& name, std::string_view parameters) {
   return "<|start|>assistant to=" + name +
-         "<|message|><atem:function_calls>\n<atem:invoke name=\"" + name + "\">\n" + parameters +
-         "</atem:invoke>\n</atem:function_calls>";
+         "<|message|><atem:function_calls>\n<atem:invoke name=\"" + name + "\">\n" +
+         std::string{parameters} + "</atem:invoke>\n</atem:function_calls>";
 }
 
 }  // namespace
