@@ -103,6 +103,7 @@ struct generation_request {
   std::int32_t priority = 0;  ///< lower is sooner
   std::string fairness_key;   ///< API key or user
   std::string cache_salt;
+  std::string client_name;  ///< the client's own id of the request; empty when it gave none
 };
 
 }  // namespace glimmer
