@@ -19,7 +19,11 @@ namespace {
 constexpr std::size_t large_upload_bytes = std::size_t{1} << 20;
 
 const cpu_kernels& kernels_of(instruction_set set) {
-  (void)set;
+#if defined(GLIMMER_X86)
+  if (set == instruction_set::avx512) return avx512_kernels();
+  if (set == instruction_set::avx2) return avx2_kernels();
+#endif
+  GLIMMER_ASSERT(set == instruction_set::plain, "this build has a version for that set");
   return plain_kernels();
 }
 
@@ -133,7 +137,17 @@ std::string_view to_string(instruction_set set) {
 }
 
 std::vector<instruction_set> available_instruction_sets() {
-  return {instruction_set::plain};
+  std::vector<instruction_set> sets{instruction_set::plain};
+#if defined(GLIMMER_X86)
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx2) sets.push_back(instruction_set::avx2);
+  if (avx512) sets.push_back(instruction_set::avx512);
+#endif
+  return sets;
 }
 
 std::unique_ptr<cpu_device> make_cpu_device(const cpu_device_options& options) {

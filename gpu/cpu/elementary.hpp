@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/cpu/exp_terms.hpp"
+
 namespace glimmer {
 
 // Elementary functions of the CPU device, one lane at a time. They are built from operations that
@@ -36,34 +38,34 @@ inline float power_of_two(std::int32_t n) {
 }
 
 inline exp_parts split_exp(float x) {
-  constexpr float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const float shifted = std::fma(x, 1.44269504f, shift);
-  const float n = shifted - shift;
-  float r = std::fma(n, -0.693145752f, x);  // ln 2 in two parts, the first of 16 bits
-  r = std::fma(n, -1.42860682e-6f, r);
-  float p = 1.98412698e-4f;  // 1/7!
-  p = std::fma(p, r, 1.38888889e-3f);
-  p = std::fma(p, r, 8.33333333e-3f);
-  p = std::fma(p, r, 4.16666667e-2f);
-  p = std::fma(p, r, 1.66666667e-1f);
-  p = std::fma(p, r, 0.5f);
+  using t = exp_terms;
+  const float shifted = std::fma(x, t::log2_e, t::shift);
+  const float n = shifted - t::shift;
+  float r = std::fma(n, -t::ln2_high, x);
+  r = std::fma(n, -t::ln2_low, r);
+  float p = t::c7;
+  p = std::fma(p, r, t::c6);
+  p = std::fma(p, r, t::c5);
+  p = std::fma(p, r, t::c4);
+  p = std::fma(p, r, t::c3);
+  p = std::fma(p, r, t::c2);
   p = std::fma(p * r, r, r);
   // Signed wrap-around is meant for a NaN, whose powers do not matter.
   const auto k = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
-                                           std::bit_cast<std::uint32_t>(shift));
+                                           std::bit_cast<std::uint32_t>(t::shift));
   const std::int32_t half = k >> 1;
   return {.tail = p, .first_power = power_of_two(half), .second_power = power_of_two(k - half)};
 }
 
 /// e^x within 2 ulp; 0 below -105, infinite above 88.73, NaN for NaN.
 inline float exp_f32(float x) {
-  const auto e = split_exp(min_of(89.0f, max_of(-105.0f, x)));
+  const auto e = split_exp(min_of(exp_terms::highest, max_of(exp_terms::lowest, x)));
   return (e.tail + 1.0f) * e.first_power * e.second_power;
 }
 
 /// tanh x = t / (t + 2) with t = e^(2|x|) - 1, which keeps small x exact.
 inline float tanh_f32(float x) {
-  const auto e = split_exp(min_of(20.0f, 2.0f * std::fabs(x)));
+  const auto e = split_exp(min_of(exp_terms::tanh_limit, 2.0f * std::fabs(x)));
   const float power = e.first_power * e.second_power;
   const float t = std::fma(power, e.tail, power - 1.0f);
   return std::copysign(t / (t + 2.0f), x);

@@ -1,0 +1,24 @@
+#include "bench/figure.hpp"
+
+#include <fmt/format.h>
+
+namespace glimmer {
+
+figure_line::figure_line(figure_name name)
+    : text_(fmt::format(R"({{"bench": "{}", "case": "{}")", name.bench, name.subject)) {}
+
+figure_line& figure_line::add(std::string_view figure, double value) {
+  text_ += fmt::format(R"(, "{}": {:.4g})", figure, value);
+  return *this;
+}
+
+figure_line& figure_line::version(std::string_view name) {
+  text_ += fmt::format(R"(, "version": "{}")", name);
+  return *this;
+}
+
+void figure_line::print() const {
+  fmt::print("{}}}\n", text_);
+}
+
+}  // namespace glimmer

@@ -1,0 +1,175 @@
+// Compiled for AVX2, FMA and F16C alone; nothing here may run before the processor is known to have
+// them, and no function may be shared with the rest of the program.
+#include <immintrin.h>
+
+#include "gpu/cpu/fast_kernels.hpp"
+#include "gpu/cpu/turn_square.hpp"
+
+namespace glimmer {
+
+namespace {
+
+/// 16 lanes in two registers.
+struct lanes_avx2 {
+  static constexpr const char* name = "avx2";
+  /// So many that sums, weights and one factor fit into 16 registers.
+  static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+  static constexpr int queries_at_once = 1;
+
+  __m256 a;
+  __m256 b;
+
+  static lanes_avx2 zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+  static lanes_avx2 all(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+  static __m256 widened(__m128i bf16_bits) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16_bits), 16));
+  }
+  static __m128i eight(const void* x) { return _mm_loadu_si128(static_cast<const __m128i*>(x)); }
+  static __m256i eight_words(const void* x) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(x));
+  }
+
+  static lanes_avx2 load(const float* x, all_lanes) {
+    return {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8)};
+  }
+  static lanes_avx2 load(const bf16* x, all_lanes) {
+    return {widened(eight(x)), widened(eight(x + 8))};
+  }
+  static lanes_avx2 load(const f16* x, all_lanes) {
+    return {_mm256_cvtph_ps(eight(x)), _mm256_cvtph_ps(eight(x + 8))};
+  }
+  template <class T>
+  static lanes_avx2 load(const T* x, first_lanes lanes) {
+    alignas(32) T whole[16] = {};
+    __builtin_memcpy(whole, x, static_cast<std::size_t>(lanes.count) * sizeof(T));
+    return load(whole, all_lanes{});
+  }
+  /// 16 pairs of bf16: the first of each pair, the second of each pair.
+  static lanes_avx2 low_halves(const std::byte* pairs) {
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(eight_words(pairs), 16)),
+            _mm256_castsi256_ps(_mm256_slli_epi32(eight_words(pairs + 32), 16))};
+  }
+  static lanes_avx2 high_halves(const std::byte* pairs) {
+    const __m256i mask = _mm256_set1_epi32(-65536);
+    return {_mm256_castsi256_ps(_mm256_and_si256(eight_words(pairs), mask)),
+            _mm256_castsi256_ps(_mm256_and_si256(eight_words(pairs + 32), mask))};
+  }
+
+  void store(float* x, all_lanes) const {
+    _mm256_storeu_ps(x, a);
+    _mm256_storeu_ps(x + 8, b);
+  }
+  void store(bf16* x, all_lanes) const {
+    const __m256i low = _mm256_srli_epi32(rounded_bits(a), 16);
+    const __m256i high = _mm256_srli_epi32(rounded_bits(b), 16);
+    const __m256i mixed = _mm256_packus_epi32(low, high);  // 0-3, 8-11, 4-7, 12-15
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(x),
+                        _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0)));
+  }
+  template <class T>
+  void store(T* x, first_lanes lanes) const {
+    alignas(32) T whole[16];
+    store(whole, all_lanes{});
+    __builtin_memcpy(x, whole, static_cast<std::size_t>(lanes.count) * sizeof(T));
+  }
+
+  /// Upper halves of the values rounded to nearest even; NaN kept and made quiet.
+  static __m256i rounded_bits(__m256 v) {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    const __m256 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+    return _mm256_castps_si256(
+        _mm256_blendv_ps(_mm256_castsi256_ps(up), _mm256_castsi256_ps(quiet), nan));
+  }
+  lanes_avx2 rounded(float) const { return *this; }
+  lanes_avx2 rounded(bf16) const {
+    const __m256i mask = _mm256_set1_epi32(-65536);
+    return {_mm256_castsi256_ps(_mm256_and_si256(rounded_bits(a), mask)),
+            _mm256_castsi256_ps(_mm256_and_si256(rounded_bits(b), mask))};
+  }
+  static float one(float x) { return x; }
+  static float one(bf16 x) {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
+  }
+
+  static lanes_avx2 fma(lanes_avx2 x, lanes_avx2 y, lanes_avx2 z) {
+    return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)};
+  }
+  static lanes_avx2 max_of(lanes_avx2 x, lanes_avx2 y) {
+    return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)};
+  }
+  static lanes_avx2 min_of(lanes_avx2 x, lanes_avx2 y) {
+    return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)};
+  }
+  friend lanes_avx2 operator+(lanes_avx2 x, lanes_avx2 y) {
+    return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)};
+  }
+  friend lanes_avx2 operator-(lanes_avx2 x, lanes_avx2 y) {
+    return {_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)};
+  }
+  friend lanes_avx2 operator*(lanes_avx2 x, lanes_avx2 y) {
+    return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)};
+  }
+  friend lanes_avx2 operator/(lanes_avx2 x, lanes_avx2 y) {
+    return {_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)};
+  }
+  lanes_avx2 root() const { return {_mm256_sqrt_ps(a), _mm256_sqrt_ps(b)}; }
+  lanes_avx2 magnitude() const {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return {_mm256_andnot_ps(sign, a), _mm256_andnot_ps(sign, b)};
+  }
+  lanes_avx2 negated() const {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return {_mm256_xor_ps(sign, a), _mm256_xor_ps(sign, b)};
+  }
+  lanes_avx2 with_sign_of(lanes_avx2 other) const {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    const lanes_avx2 m = magnitude();
+    return {_mm256_or_ps(m.a, _mm256_and_ps(sign, other.a)),
+            _mm256_or_ps(m.b, _mm256_and_ps(sign, other.b))};
+  }
+
+  static void powers_of_two(lanes_avx2 shifted, lanes_avx2& first, lanes_avx2& second) {
+    halves(shifted.a, first.a, second.a);
+    halves(shifted.b, first.b, second.b);
+  }
+  static void halves(__m256 shifted, __m256& first, __m256& second) {
+    const __m256i n = _mm256_sub_epi32(_mm256_castps_si256(shifted),
+                                       _mm256_castps_si256(_mm256_set1_ps(exp_terms::shift)));
+    const __m256i half = _mm256_srai_epi32(n, 1);
+    const __m256i bias = _mm256_set1_epi32(127);
+    first = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+    second = _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(n, half), bias), 23));
+  }
+
+  float first() const { return _mm256_cvtss_f32(a); }
+  /// In halves, as `fold` of elementary.hpp.
+  float sum() const {
+    const __m256 eight = _mm256_add_ps(a, b);
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+  }
+  float largest() const {
+    const __m256 eight = _mm256_max_ps(a, b);
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_shuffle_ps(x, x, 1)));
+  }
+
+  template <class T>
+  static void turn_square(const T* const* row, std::int64_t d, float* to) {
+    square_of_keys<lanes_avx2>::turn(row, d, to, key_tile);
+  }
+};
+
+}  // namespace
+
+const cpu_kernels& avx2_kernels() {
+  return fast_kernels<lanes_avx2>;
+}
+
+}  // namespace glimmer

@@ -1,0 +1,137 @@
+// Compiled for AVX-512 (F, BW, DQ, VL) alone; nothing here may run before the processor is known to
+// have it, and no function may be shared with the rest of the program.
+#include <immintrin.h>
+
+#include "gpu/cpu/fast_kernels.hpp"
+#include "gpu/cpu/turn_square.hpp"
+
+namespace glimmer {
+
+namespace {
+
+/// 16 lanes in one register.
+struct lanes_avx512 {
+  static constexpr const char* name = "avx512";
+  static constexpr int panels_for(int) { return 4; }
+  static constexpr int queries_at_once = 4;
+
+  __m512 v;
+
+  static lanes_avx512 zero() { return {_mm512_setzero_ps()}; }
+  static lanes_avx512 all(float x) { return {_mm512_set1_ps(x)}; }
+  static __mmask16 mask(first_lanes lanes) {
+    return static_cast<__mmask16>((1u << lanes.count) - 1u);
+  }
+  static lanes_avx512 widened(__m256i bf16_bits) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16_bits), 16))};
+  }
+
+  static lanes_avx512 load(const float* x, all_lanes) { return {_mm512_loadu_ps(x)}; }
+  static lanes_avx512 load(const float* x, first_lanes lanes) {
+    return {_mm512_maskz_loadu_ps(mask(lanes), x)};
+  }
+  static lanes_avx512 load(const bf16* x, all_lanes) {
+    return widened(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+  }
+  static lanes_avx512 load(const bf16* x, first_lanes lanes) {
+    return widened(_mm256_maskz_loadu_epi16(mask(lanes), x));
+  }
+  static lanes_avx512 load(const f16* x, all_lanes) {
+    return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)))};
+  }
+  static lanes_avx512 load(const f16* x, first_lanes lanes) {
+    return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask(lanes), x))};
+  }
+  /// 16 pairs of bf16: the first of each pair, the second of each pair.
+  static lanes_avx512 low_halves(const std::byte* pairs) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(pairs), 16))};
+  }
+  static lanes_avx512 high_halves(const std::byte* pairs) {
+    return {_mm512_castsi512_ps(
+        _mm512_and_si512(_mm512_loadu_si512(pairs), _mm512_set1_epi32(-65536)))};
+  }
+
+  void store(float* x, all_lanes) const { _mm512_storeu_ps(x, v); }
+  void store(float* x, first_lanes lanes) const { _mm512_mask_storeu_ps(x, mask(lanes), v); }
+  void store(bf16* x, all_lanes) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(x), bf16_bits());
+  }
+  void store(bf16* x, first_lanes lanes) const {
+    _mm256_mask_storeu_epi16(x, mask(lanes), bf16_bits());
+  }
+
+  /// Upper halves of the values rounded to nearest even; NaN kept and made quiet.
+  __m512i rounded_bits() const {
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    return _mm512_mask_or_epi32(up, nan, bits, _mm512_set1_epi32(0x400000));
+  }
+  __m256i bf16_bits() const { return _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded_bits(), 16)); }
+  lanes_avx512 rounded(float) const { return *this; }
+  lanes_avx512 rounded(bf16) const {
+    return {_mm512_castsi512_ps(_mm512_and_si512(rounded_bits(), _mm512_set1_epi32(-65536)))};
+  }
+  static float one(float x) { return x; }
+  static float one(bf16 x) {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
+  }
+
+  static lanes_avx512 fma(lanes_avx512 a, lanes_avx512 b, lanes_avx512 c) {
+    return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+  }
+  static lanes_avx512 max_of(lanes_avx512 a, lanes_avx512 b) { return {_mm512_max_ps(a.v, b.v)}; }
+  static lanes_avx512 min_of(lanes_avx512 a, lanes_avx512 b) { return {_mm512_min_ps(a.v, b.v)}; }
+  friend lanes_avx512 operator+(lanes_avx512 a, lanes_avx512 b) {
+    return {_mm512_add_ps(a.v, b.v)};
+  }
+  friend lanes_avx512 operator-(lanes_avx512 a, lanes_avx512 b) {
+    return {_mm512_sub_ps(a.v, b.v)};
+  }
+  friend lanes_avx512 operator*(lanes_avx512 a, lanes_avx512 b) {
+    return {_mm512_mul_ps(a.v, b.v)};
+  }
+  friend lanes_avx512 operator/(lanes_avx512 a, lanes_avx512 b) {
+    return {_mm512_div_ps(a.v, b.v)};
+  }
+  lanes_avx512 root() const { return {_mm512_sqrt_ps(v)}; }
+  lanes_avx512 magnitude() const { return {_mm512_andnot_ps(_mm512_set1_ps(-0.0f), v)}; }
+  lanes_avx512 negated() const { return {_mm512_xor_ps(_mm512_set1_ps(-0.0f), v)}; }
+  lanes_avx512 with_sign_of(lanes_avx512 other) const {
+    return {_mm512_or_ps(magnitude().v, _mm512_and_ps(_mm512_set1_ps(-0.0f), other.v))};
+  }
+
+  static void powers_of_two(lanes_avx512 shifted, lanes_avx512& first, lanes_avx512& second) {
+    const __m512i n = _mm512_sub_epi32(_mm512_castps_si512(shifted.v),
+                                       _mm512_castps_si512(_mm512_set1_ps(exp_terms::shift)));
+    const __m512i half = _mm512_srai_epi32(n, 1);
+    const __m512i bias = _mm512_set1_epi32(127);
+    first.v = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(half, bias), 23));
+    second.v = _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_add_epi32(_mm512_sub_epi32(n, half), bias), 23));
+  }
+
+  float first() const { return _mm512_cvtss_f32(v); }
+  /// In halves, as `fold` of elementary.hpp.
+  float sum() const {
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+  }
+  float largest() const { return _mm512_reduce_max_ps(v); }
+
+  template <class T>
+  static void turn_square(const T* const* row, std::int64_t d, float* to) {
+    square_of_keys<lanes_avx512>::turn(row, d, to, key_tile);
+  }
+};
+
+}  // namespace
+
+const cpu_kernels& avx512_kernels() {
+  return fast_kernels<lanes_avx512>;
+}
+
+}  // namespace glimmer

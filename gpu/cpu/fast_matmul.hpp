@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+
+#include "gpu/cpu/fast_math.hpp"
+#include "gpu/cpu/kernels.hpp"
+
+namespace glimmer {
+
+// One chain of fused multiply-adds per output, in the order of k: so tiling is free to follow the
+// registers, and a row has the same bits in a block of one row and of six.
+
+/// Rows of the largest block.
+inline constexpr std::int64_t block_rows_max = 6;
+
+/// First row and panel of a block within its tile.
+struct block_corner {
+  std::int64_t row = 0;
+  std::int64_t panel = 0;
+};
+
+/// sums[r][p] += x[r][k] * w[p]
+template <class L, int Rows, int Panels>
+[[gnu::always_inline]] inline void add_products(L (&sums)[Rows][Panels],
+                                                const float* const (&x)[Rows], std::int64_t k,
+                                                const L (&w)[Panels]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    const L factor = L::all(x[r][k]);
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) sums[r][p] = L::fma(factor, w[p], sums[r][p]);
+  }
+}
+
+/// The 16 weights of each panel at k. W is the stored type; see packing.hpp.
+template <class L, class W, int Panels>
+[[gnu::always_inline]] inline void load_weights(L (&w)[Panels],
+                                                const std::byte* const (&panel)[Panels],
+                                                std::int64_t k) {
+#pragma GCC unroll 8
+  for (int p = 0; p < Panels; ++p) {
+    if constexpr (std::is_same_v<W, bf16>) {
+      const std::byte* const pairs = panel[p] + (k / 2) * 64;
+      w[p] = k % 2 == 0 ? L::low_halves(pairs) : L::high_halves(pairs);
+    } else {
+      const auto* const values = reinterpret_cast<const W*>(panel[p]) + k * panel_width;
+      w[p] = L::load(values, all_lanes{});
+    }
+  }
+}
+
+template <class L, class W, int Rows, int Panels>
+void multiply_block(const matmul_tile& t, block_corner at) {
+  const float* x[Rows];
+  float* out[Rows];
+  const std::byte* panel[Panels];
+  L sums[Rows][Panels];
+  L w[Panels];
+#pragma GCC unroll 8
+  for (int p = 0; p < Panels; ++p) panel[p] = t.weights + (at.panel + p) * t.panel_bytes;
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    x[r] = t.x + (at.row + r) * t.x_stride;
+    out[r] = t.sums + (at.row + r) * t.sums_stride + at.panel * panel_width;
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) sums[r][p] = L::load(out[r] + p * panel_width, all_lanes{});
+  }
+
+  std::int64_t k = t.k_begin;
+  for (; k + 2 <= t.k_end; k += 2) {
+    load_weights<L, W>(w, panel, k);
+    add_products(sums, x, k, w);
+    load_weights<L, W>(w, panel, k + 1);
+    add_products(sums, x, k + 1, w);
+  }
+  if (k < t.k_end) {
+    load_weights<L, W>(w, panel, k);
+    add_products(sums, x, k, w);
+  }
+
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) sums[r][p].store(out[r] + p * panel_width, all_lanes{});
+}
+
+/// All panels of the tile for `Rows` rows from `row` on: several at once, then one by one.
+template <class L, class W, int Rows>
+void multiply_rows(const matmul_tile& t, std::int64_t row) {
+  constexpr int panels = L::panels_for(Rows);
+  std::int64_t panel = 0;
+  for (; panel + panels <= t.panels; panel += panels)
+    multiply_block<L, W, Rows, panels>(t, {.row = row, .panel = panel});
+  for (; panel < t.panels; ++panel) multiply_block<L, W, Rows, 1>(t, {.row = row, .panel = panel});
+}
+
+template <class L, class W>
+void multiply_tile(const matmul_tile& t) {
+  using function = void (*)(const matmul_tile&, std::int64_t);
+  constexpr function by_rows[] = {multiply_rows<L, W, 1>, multiply_rows<L, W, 2>,
+                                  multiply_rows<L, W, 3>, multiply_rows<L, W, 4>,
+                                  multiply_rows<L, W, 5>, multiply_rows<L, W, 6>};
+  // Rows are spread evenly: 8 as 4 + 4, for a block of 2 would load as many weights as one of 6.
+  std::int64_t blocks = (t.rows + block_rows_max - 1) / block_rows_max;
+  for (std::int64_t row = 0; row < t.rows; --blocks) {
+    const std::int64_t rows = (t.rows - row + blocks - 1) / blocks;
+    by_rows[rows - 1](t, row);
+    row += rows;
+  }
+}
+
+template <class L>
+void fast_matmul(const matmul_tile& tile) {
+  with_weight(tile.weight_type, [&](auto tag) { multiply_tile<L, decltype(tag)>(tile); });
+}
+
+}  // namespace glimmer

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "gpu/cpu/elements.hpp"
+
+namespace glimmer {
+
+/// Transposes 8 rows of 8 floats on processors with AVX2. A template over the lanes that use it,
+/// so that each instruction set has code of its own.
+template <class L>
+struct square_of_keys {
+  static __m256 eight(const float* x) { return _mm256_loadu_ps(x); }
+  static __m256 eight(const bf16* x) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  }
+
+  /// to[i * stride + j] = row[j][d + i]; zeros for rows that are null.
+  template <class T>
+  static void turn(const T* const* row, std::int64_t d, float* to, std::int64_t stride) {
+    __m256 r[8];
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) r[j] = row[j] != nullptr ? eight(row[j] + d) : _mm256_setzero_ps();
+    __m256 pairs[8];
+#pragma GCC unroll 4
+    for (int j = 0; j < 8; j += 2) {
+      pairs[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
+      pairs[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
+    }
+    // Quarters: component i (and i + 4 in the upper half) of four rows.
+    __m256 low[4];
+    __m256 high[4];
+    quarters(pairs, low);
+    quarters(pairs + 4, high);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      _mm256_storeu_ps(to + i * stride, _mm256_permute2f128_ps(low[i], high[i], 0x20));
+      _mm256_storeu_ps(to + (i + 4) * stride, _mm256_permute2f128_ps(low[i], high[i], 0x31));
+    }
+  }
+
+ private:
+  static void quarters(const __m256* pairs, __m256 (&to)[4]) {
+    to[0] = _mm256_shuffle_ps(pairs[0], pairs[2], _MM_SHUFFLE(1, 0, 1, 0));
+    to[1] = _mm256_shuffle_ps(pairs[0], pairs[2], _MM_SHUFFLE(3, 2, 3, 2));
+    to[2] = _mm256_shuffle_ps(pairs[1], pairs[3], _MM_SHUFFLE(1, 0, 1, 0));
+    to[3] = _mm256_shuffle_ps(pairs[1], pairs[3], _MM_SHUFFLE(3, 2, 3, 2));
+  }
+};
+
+}  // namespace glimmer
