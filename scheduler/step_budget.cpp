@@ -33,7 +33,7 @@ void split_tokens(std::uint32_t budget, std::span<token_demand> demands) {
   }
 }
 
-std::uint32_t whole_block_rows(row_range range, std::uint32_t block_size) {
+std::uint32_t whole_block_rows(row_bounds range, std::uint32_t block_size) {
   const auto behind = (range.position + range.rows) % block_size;
   return behind < range.rows ? range.rows - behind : range.rows;
 }

@@ -19,10 +19,10 @@ void split_tokens(std::uint32_t budget, std::span<token_demand> demands);
 
 /// The prefix of `rows` at `position` that ends with a block, when the rest of the prompt has to
 /// wait anyway: whole blocks can be shared sooner and start the next chunk aligned.
-struct row_range {
+struct row_bounds {
   std::uint32_t position = 0;
   std::uint32_t rows = 0;
 };
-std::uint32_t whole_block_rows(row_range range, std::uint32_t block_size);
+std::uint32_t whole_block_rows(row_bounds range, std::uint32_t block_size);
 
 }  // namespace glimmer
