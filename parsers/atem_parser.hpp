@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ class atem_parser {
     bool any = false;
   };
 
-  void text(joiner& join, channel_event event, std::vector<turn_event>& out);
+  void text(channel_event event, std::vector<turn_event>& out);
   void tool_message(const channel_event& event, std::vector<turn_event>& out);
   void candidate(channel_event event, std::vector<turn_event>& out);
   void call(std::string_view name, std::string arguments, std::vector<turn_event>& out);
@@ -57,8 +58,7 @@ class atem_parser {
   joiner reasoning_;
   joiner content_;
   std::uint32_t calls_ = 0;
-  std::string aside_;
-  bool has_aside_ = false;
+  std::optional<std::string> aside_;  // tool messages without a call
 };
 
 }  // namespace glimmer

@@ -17,6 +17,7 @@ class body_tail {
     bool headers = false;
     bool openers = false;  ///< `<atem:function_calls>` and `<atem:invoke`
   };
+  body_tail() = default;
   explicit body_tail(watch what) : watch_{what} {}
 
   /// Appends to `shown` what `text` makes certain, keeps the rest. Returns how many bytes it took:

@@ -45,8 +45,13 @@ struct tool_body {
 
   /// Appends the spelling of a real control token.
   void add_marker(special_kind kind);
-  /// The text without its real control tokens.
-  std::string plain_text() const;
+  struct range {
+    std::size_t begin = 0;
+    std::size_t end = std::string::npos;
+  };
+  /// A part of the text, by default all of it, without its real control tokens.
+  std::string plain_text(range part) const;
+  std::string plain_text() const { return plain_text(range{}); }
 
   friend bool operator==(const tool_body&, const tool_body&) = default;
 };

@@ -53,28 +53,32 @@ class channel_splitter {
   };
   using events = std::vector<channel_event>;
 
-  void opening_text(std::string_view text, events& out);
-  void framed_text(std::string_view text, events& out);
-  void body_text(std::string_view text, events& out);
-  void look_ahead_text(std::string_view text, events& out);
+  void end_message(body_end how, events& out);
 
+  void opening_text(std::string_view text, events& out);
+  void open_loose_text(events& out);
+  void settle_bare_text(body_end how, events& out);
+  void framed_text(std::string_view text, events& out);
+  void abandon_frame(events& out);
   void on_start(events& out);
   void on_message(events& out);
-  void on_end_of_message(events& out);
+  void bare_message(events& out);
   void framed_message(events& out);
-  void body_message(events& out);
-  bool leave_collected_body(events& out);
-  bool leave_text_body(std::string_view recipient, events& out);
 
-  void abandon_frame(events& out);
+  void body_text(std::string_view text, events& out);
+  void body_message(events& out);
+  bool leave_text_body(const std::string& recipient, events& out);
+  bool leave_collected_body(events& out);
+  void replace_body(const std::string& recipient, events& out);
+  void look_ahead_text(std::string_view text, events& out);
   void abandon_look_ahead(events& out);
-  void settle_bare_text(body_end how, events& out);
+
+  void open_addressed(const std::string& recipient);
   void open(channel to, std::string_view recipient);
-  void open_addressed(std::string_view recipient);
   void show(std::string text, events& out);
   void close(body_end how, events& out);
   void count_token();
-  void settle_count(bool reasoning);
+  void settle_tokens();
   bool in_reasoning() const { return body_ && body_->to == channel::reasoning; }
 
   std::shared_ptr<const tool_catalog> tools_;

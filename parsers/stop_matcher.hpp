@@ -36,8 +36,8 @@ class stop_matcher {
   /// Appends what is certain to be shown. Returns true when a stop string is complete; the rest of
   /// `text` and all later text is dropped.
   bool push(std::string_view text, std::string& shown);
-  /// No stop string will come: gives back what is held.
-  void finish(std::string& shown);
+  /// The text ends or is interrupted: gives back what is held; no match reaches across.
+  void flush(std::string& shown);
 
   /// The stop string that was found; empty before.
   std::string_view found() const;

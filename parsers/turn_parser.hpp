@@ -45,6 +45,7 @@ class turn_parser {
  private:
   void parse(std::vector<turn_event>& out);
   void emit(std::vector<turn_event>& out);
+  void flush_stop(std::vector<turn_event>& out);
 
   bool channels_;
   channel_splitter splitter_;
