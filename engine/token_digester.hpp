@@ -65,14 +65,14 @@ class token_digester {
 
  private:
   void take(token_id token, std::vector<turn_event>& out);
-  void take_special(token_id token, std::vector<turn_event>& out);
+  void flush_text(std::vector<turn_event>& out);
+  special_kind kind_of(token_id token) const;
 
   std::shared_ptr<const digest_context> context_;
   detokenizer text_;
   turn_parser parser_;
   std::string characters_;  // of the current token
   std::uint32_t count_ = 0;
-  bool ended_ = false;
 };
 
 }  // namespace glimmer

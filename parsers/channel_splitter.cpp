@@ -41,8 +41,6 @@ channel_splitter::channel_splitter(std::shared_ptr<const tool_catalog> tools, tu
 // ---------------------------------------------------------------------------------------- tokens
 
 void channel_splitter::text(std::string_view text, events& out) {
-  if (ended()) return;
-  count_token();
   switch (place_) {
     case place::opening: return opening_text(text, out);
     case place::framed: return framed_text(text, out);
@@ -168,6 +166,7 @@ void channel_splitter::framed_message(events& out) {
   const std::string recipient{header.recipient};
   end_message(body_end::closed, out);
   if (foreign) {
+    foreign_ = true;
     place_ = place::ended;
   } else {
     open_addressed(recipient);

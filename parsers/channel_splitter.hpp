@@ -20,7 +20,9 @@ class channel_splitter {
  public:
   channel_splitter(std::shared_ptr<const tool_catalog> tools, turn_start start);
 
-  /// One ordinary token: its text (UTF-8, whole characters), which may be empty.
+  /// An ordinary token arrives; the text it completes follows.
+  void count_token();
+  /// Text of ordinary tokens (UTF-8, whole characters).
   void text(std::string_view text, std::vector<channel_event>& out);
   /// One special token.
   void special(special_kind kind, std::vector<channel_event>& out);
@@ -29,6 +31,8 @@ class channel_splitter {
 
   /// The turn is over; the rest is ignored.
   bool ended() const { return place_ == place::ended; }
+  /// It is over because the model began someone else's message.
+  bool foreign() const { return foreign_; }
   /// Tokens inside bodies the model addressed to itself, without headers and end tokens.
   std::uint32_t reasoning_tokens() const { return reasoning_tokens_; }
   /// Bytes not handed on yet that are not the body of a tool message.
@@ -77,12 +81,12 @@ class channel_splitter {
   void open(channel to, std::string_view recipient);
   void show(std::string text, events& out);
   void close(body_end how, events& out);
-  void count_token();
   void settle_tokens();
   bool in_reasoning() const { return body_ && body_->to == channel::reasoning; }
 
   std::shared_ptr<const tool_catalog> tools_;
   place place_ = place::opening;
+  bool foreign_ = false;
   std::string bare_;    // opening: header text so far
   std::string framed_;  // framed: header text behind `<|start|>`
   std::string ahead_;   // look_ahead: text behind the header

@@ -67,7 +67,8 @@ std::optional<decimal> take_apart(std::string_view text) {
 std::string signed_digits(bool negative, std::string digits) {
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
   if (digits.empty()) return "0";
-  return negative ? '-' + digits : digits;
+  if (negative) digits.insert(digits.begin(), '-');
+  return digits;
 }
 
 /// The decimal as JSON spells it: no plus, no leading zeros.

@@ -12,16 +12,17 @@ namespace {
 
 constexpr std::uint32_t depth_max = 256;
 
+bool is_container(const json& value) {
+  return value.is_array() || value.is_object();
+}
+
 bool all_finite(const json& value) {
   if (value.is_number()) return is_finite_number(value.number_text());
+  if (!is_container(value)) return true;
   for (auto child = value.first(); child; child = child->next()) {
     if (!all_finite(*child)) return false;
   }
   return true;
-}
-
-bool is_container(const json& value) {
-  return value.is_array() || value.is_object();
 }
 
 void append_utf8(std::string& out, std::uint32_t code) {

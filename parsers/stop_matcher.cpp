@@ -51,8 +51,9 @@ bool stop_matcher::push(std::string_view text, std::string& shown) {
   return false;
 }
 
-void stop_matcher::finish(std::string& shown) {
+void stop_matcher::flush(std::string& shown) {
   shown += std::exchange(held_, {});
+  std::ranges::fill(matched_, 0);
 }
 
 std::string_view stop_matcher::found() const {

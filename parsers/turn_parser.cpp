@@ -28,6 +28,11 @@ turn_parser::turn_parser(options what)
       stop_{std::move(what.stops), what.keep_stop} {}
 
 void turn_parser::text(std::string_view text, std::vector<turn_event>& out) {
+  splitter_.count_token();
+  late_text(text, out);
+}
+
+void turn_parser::late_text(std::string_view text, std::vector<turn_event>& out) {
   if (ended()) return;
   if (channels_) {
     splitter_.text(text, sorted_);

@@ -31,13 +31,17 @@ class turn_parser {
 
   /// One ordinary token: its text (UTF-8, whole characters), which may be empty.
   void text(std::string_view text, std::vector<turn_event>& out);
+  /// Text that belongs to the token before: what its unfinished character became.
+  void late_text(std::string_view text, std::vector<turn_event>& out);
   /// One special token.
   void special(special_kind kind, std::vector<turn_event>& out);
   /// No more tokens. Returns `how`, or tool_calls where it was a normal end with calls.
   finish_reason finish(finish_reason how, std::vector<turn_event>& out);
 
   /// A stop string is complete or the turn is over: later tokens are ignored.
-  bool ended() const { return !stop_.found().empty() || splitter_.ended(); }
+  bool ended() const { return must_stop() || splitter_.ended(); }
+  /// Nothing useful can follow: a stop string, or the model began someone else's message.
+  bool must_stop() const { return !stop_.found().empty() || splitter_.foreign(); }
   /// The stop string that ended the turn; empty if none did.
   std::string_view stop_string() const { return stop_.found(); }
   std::uint32_t reasoning_tokens() const { return splitter_.reasoning_tokens(); }

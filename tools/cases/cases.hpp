@@ -19,6 +19,9 @@ case_failure run_prompt_case(const json& c);
 /// `ids`: a text and its tokens.
 case_failure run_tokenizer_case(const json& c, const tokenizer& tokens);
 
+/// `raw` or `parts`: what the model wrote and the answer it means, however it is cut.
+case_failure run_output_case(const json& c);
+
 /// Both texts around the first place where they differ; nothing if they are equal.
 case_failure difference(std::string_view expected, const std::string& actual);
 

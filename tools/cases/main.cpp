@@ -51,6 +51,8 @@ class runner {
   void run(const std::string& name, const json& c) {
     if (c.find("expect_prompt")) {
       count(name, run_prompt_case(c));
+    } else if (c.find("raw")) {
+      count(name, run_output_case(c));
     } else if (c.find("ids") && tokens_ != nullptr) {
       count(name, run_tokenizer_case(c, *tokens_));
     } else if (c.find("ids")) {

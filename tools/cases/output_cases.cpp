@@ -120,14 +120,14 @@ class turn {
       return parser_.text(characters, events_);
     }
     bytes_.finish(characters);
-    if (!characters.empty()) parser_.text(characters, events_);
+    parser_.late_text(characters, events_);
     parser_.special(*p.special, events_);
   }
 
   answer finish(finish_reason how) {
     std::string characters;
     bytes_.finish(characters);
-    if (!characters.empty()) parser_.text(characters, events_);
+    parser_.late_text(characters, events_);
     const finish_reason finish = parser_.finish(how, events_);
     return fold(events_, finish);
   }
@@ -181,12 +181,11 @@ answer run_text(const turn_parser::options& options, const pieces& input, finish
 
 // -------------------------------------------------------------------------------------- comparing
 
-bool same_number(std::string_view a, std::string_view b) {
-  const auto x = read_integer(a);
-  const auto y = read_integer(b);
+bool same_number(const json& a, const json& b) {
+  const auto x = read_integer(a.number_text());
+  const auto y = read_integer(b.number_text());
   if (x || y) return x == y;
-  const auto value = [](std::string_view text) { return json::parse(text)->number(); };
-  return value(a) == value(b);
+  return a.number() == b.number();
 }
 
 /// Equal values; members in the same order, numbers by value.
@@ -195,7 +194,7 @@ bool same_value(const json& a, const json& b) {
   switch (a.type()) {
     case json::kind::null: return true;
     case json::kind::boolean: return a.boolean() == b.boolean();
-    case json::kind::number: return same_number(a.number_text(), b.number_text());
+    case json::kind::number: return same_number(a, b);
     case json::kind::string: return a.string() == b.string();
     case json::kind::array:
     case json::kind::object: break;
