@@ -99,23 +99,29 @@ void load_tile(const cpu_kernels& kernels, const attention_op& op, const attenti
 
 /// Where query `query` of the task (its rows' heads, row by row) starts in q and out.
 std::int64_t query_index(const attention_op& op, const attention_task& task, std::int64_t query) {
-  const std::int64_t row = task.rows.begin + query / op.group();
-  const std::int64_t head = task.kv_head * op.group() + query % op.group();
+  const std::int64_t row = task.rows.begin + query / task.heads.count;
+  const std::int64_t head = task.heads.begin + query % task.heads.count;
   return (row * op.shape.query_heads + head) * op.shape.head_dim;
 }
 
+/// Rows at `positions`, each with `heads` queries.
+struct query_rows {
+  row_range positions;
+  std::int64_t heads = 0;
+};
+
 /// Merges one tile into the queries of each row that sees some of it.
 void visit_tile(const cpu_kernels& kernels, const attention_op& op, std::int64_t tile,
-                row_range positions, const attention_scratch& work) {
+                const query_rows& rows, const attention_scratch& work) {
   const std::int64_t start = tile * key_tile;
-  for (std::int64_t row = 0; row < positions.count; ++row) {
-    const span_of_keys seen = keys_seen(op.shape, positions.begin + row);
+  for (std::int64_t row = 0; row < rows.positions.count; ++row) {
+    const span_of_keys seen = keys_seen(op.shape, rows.positions.begin + row);
     const std::int64_t begin = std::max(seen.begin, start);
     const std::int64_t end = std::min(seen.end, start + key_tile);
     if (begin >= end) continue;
-    const std::int64_t first = row * op.group();
+    const std::int64_t first = row * rows.heads;
     kernels.attend({.q = work.q + first * op.stride(),
-                    .count = op.group(),
+                    .count = rows.heads,
                     .head_dim = op.shape.head_dim,
                     .stride = op.stride(),
                     .keys = work.keys,
@@ -131,7 +137,7 @@ void visit_tile(const cpu_kernels& kernels, const attention_op& op, std::int64_t
 
 void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& op,
               const attention_task& task) {
-  const std::int64_t queries = task.rows.count * op.group();
+  const std::int64_t queries = task.queries();
   const attention_scratch work(op, queries, arena.scratch(attention_scratch::floats(op, queries)));
   for (std::int64_t query = 0; query < queries; ++query) {
     const std::int64_t at = query_index(op, task, query);
@@ -142,14 +148,15 @@ void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& 
   const std::int64_t first_position =
       host<const std::int32_t>(op.layout.first_position)[task.sequence] + task.rows.begin -
       host<const std::int32_t>(op.layout.row_begin)[task.sequence];
-  const row_range positions{.begin = first_position, .count = task.rows.count};
+  const query_rows rows{.positions = {.begin = first_position, .count = task.rows.count},
+                        .heads = task.heads.count};
   const span_of_keys needed{.begin = keys_seen(op.shape, first_position).begin,
                             .end = first_position + task.rows.count};
   for (std::int64_t tile = needed.begin / key_tile; tile * key_tile < needed.end; ++tile) {
     const span_of_keys here{.begin = std::max(needed.begin, tile * key_tile),
                             .end = std::min(needed.end, (tile + 1) * key_tile)};
     load_tile(kernels, op, task, here, work);
-    visit_tile(kernels, op, tile, positions, work);
+    visit_tile(kernels, op, tile, rows, work);
   }
 
   for (std::int64_t query = 0; query < queries; ++query) {
@@ -159,19 +166,36 @@ void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& 
   }
 }
 
-/// Cuts the batch into tasks: some rows of one sequence, one kv head.
-void list_tasks(const attention_op& op, std::vector<attention_task>& tasks) {
-  const std::int64_t rows_per_task = std::max<std::int64_t>(1, queries_per_task / op.group());
+/// Adds tasks for the rows, `heads_per_task` query heads each.
+void add_tasks(const attention_op& op, attention_task task, std::int64_t heads_per_task,
+               std::vector<attention_task>& tasks) {
+  for (task.kv_head = 0; task.kv_head < op.shape.kv_heads; ++task.kv_head) {
+    const std::int64_t end = (task.kv_head + 1) * op.group();
+    for (std::int64_t head = task.kv_head * op.group(); head < end; head += heads_per_task) {
+      task.heads = {.begin = head, .count = std::min(heads_per_task, end - head)};
+      tasks.push_back(task);
+    }
+  }
+}
+
+/// Cuts the batch into tasks. All heads of a kv head go together, to share its transposed keys,
+/// unless that leaves threads without work.
+void list_tasks(const attention_op& op, std::int64_t threads, std::vector<attention_task>& tasks) {
   const auto* const row_begin = host<const std::int32_t>(op.layout.row_begin);
   const std::int64_t sequences = op.layout.first_position.shape[0];
+  const std::int64_t rows_per_task = std::max<std::int64_t>(1, queries_per_task / op.group());
+  const std::int64_t whole_tasks =
+      op.shape.kv_heads * std::max(sequences, (op.q.shape[0] + rows_per_task - 1) / rows_per_task);
+  const std::int64_t heads_per_task =
+      std::clamp<std::int64_t>(op.group() * whole_tasks / threads, 1, op.group());
   tasks.clear();
   for (std::int64_t sequence = 0; sequence < sequences; ++sequence) {
     const std::int64_t end = row_begin[sequence + 1];
     GLIMMER_ASSERT(row_begin[sequence] >= 0 && end <= op.q.shape[0], "rows lie inside the batch");
     for (std::int64_t row = row_begin[sequence]; row < end; row += rows_per_task) {
       const row_range rows{.begin = row, .count = std::min(rows_per_task, end - row)};
-      for (std::int64_t kv_head = 0; kv_head < op.shape.kv_heads; ++kv_head)
-        tasks.push_back({.sequence = sequence, .rows = rows, .kv_head = kv_head});
+      add_tasks(op, {.sequence = sequence, .rows = rows, .heads = {}, .kv_head = 0}, heads_per_task,
+                tasks);
     }
   }
 }
@@ -182,7 +206,7 @@ void cpu_ops::attention(stream_handle s, tensor out, tensor q, const kv_cache& c
                         const attention_layout& layout, const attention_shape& shape) {
   const attention_op whole{.out = out, .q = q, .cache = cache, .layout = layout, .shape = shape};
   queue(s, [this, op = whole](stream_state& state) {
-    list_tasks(op, state.tasks);
+    list_tasks(op, arena_.threads(), state.tasks);
     arena_.for_each(state.tasks.size(),
                     [&](std::size_t task) { run_task(arena_, kernels_, op, state.tasks[task]); });
   });

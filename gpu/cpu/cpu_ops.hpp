@@ -29,11 +29,15 @@ class rope_table {
   float theta_ = 0;
 };
 
-/// Some rows of one sequence and one kv head: what one task of attention computes.
+/// Some rows of one sequence and some query heads that share a kv head: what one task of attention
+/// computes.
 struct attention_task {
   std::int64_t sequence = 0;
-  row_range rows;  ///< of the batch
+  row_range rows;   ///< of the batch
+  row_range heads;  ///< query heads
   std::int64_t kv_head = 0;
+
+  std::int64_t queries() const { return rows.count * heads.count; }
 };
 
 /// One stream and the memory that its ops reuse; touched by its thread alone.

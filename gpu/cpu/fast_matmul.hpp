@@ -32,19 +32,26 @@ template <class L, int Rows, int Panels>
   }
 }
 
-/// The 16 weights of each panel at k. W is the stored type; see packing.hpp.
-template <class L, class W, int Panels>
+/// Which of two neighbouring terms.
+enum class of_pair { first, second };
+
+/// The 16 weights of each panel at k (first) or k + 1 (second), k even. W is the stored type; see
+/// packing.hpp.
+template <class L, class W, of_pair Which, int Panels>
 [[gnu::always_inline]] inline void load_weights(L (&w)[Panels],
                                                 const std::byte* const (&panel)[Panels],
                                                 std::int64_t k) {
+  constexpr bool first = Which == of_pair::first;
+  const std::int64_t bytes = k * panel_width * static_cast<std::int64_t>(sizeof(W));
 #pragma GCC unroll 8
   for (int p = 0; p < Panels; ++p) {
-    if constexpr (std::is_same_v<W, bf16>) {
-      const std::byte* const pairs = panel[p] + (k / 2) * 64;
-      w[p] = k % 2 == 0 ? L::low_halves(pairs) : L::high_halves(pairs);
+    const std::byte* const pair = panel[p] + bytes;
+    if constexpr (!std::is_same_v<W, bf16>) {
+      w[p] = L::load(reinterpret_cast<const W*>(pair) + (first ? 0 : panel_width), all_lanes{});
+    } else if constexpr (first) {
+      w[p] = L::low_halves(pair);
     } else {
-      const auto* const values = reinterpret_cast<const W*>(panel[p]) + k * panel_width;
-      w[p] = L::load(values, all_lanes{});
+      w[p] = L::high_halves(pair);
     }
   }
 }
@@ -68,13 +75,13 @@ void multiply_block(const matmul_tile& t, block_corner at) {
 
   std::int64_t k = t.k_begin;
   for (; k + 2 <= t.k_end; k += 2) {
-    load_weights<L, W>(w, panel, k);
+    load_weights<L, W, of_pair::first>(w, panel, k);
     add_products(sums, x, k, w);
-    load_weights<L, W>(w, panel, k + 1);
+    load_weights<L, W, of_pair::second>(w, panel, k);
     add_products(sums, x, k + 1, w);
   }
   if (k < t.k_end) {
-    load_weights<L, W>(w, panel, k);
+    load_weights<L, W, of_pair::first>(w, panel, k);
     add_products(sums, x, k, w);
   }
 

@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(every_version_and_thread_count_gives_the_same_bits) {
     for (const std::int64_t head_dim : {20, 72, 128}) {
       std::vector<raw_bytes> first;
       for (const instruction_set set : available_instruction_sets()) {
-        for (const unsigned threads : {1u, 2u}) {
+        for (const unsigned threads : {1u, 2u, 8u}) {
           dice d(24);
           rig r(set, threads);
           attention_shape shape = shape_of({.query_heads = 10, .head_dim = head_dim});
