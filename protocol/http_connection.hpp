@@ -48,6 +48,7 @@ struct http_connection_options {
 ///     while (auto action = connection.next_action()) obey(*action);   // may call respond()
 ///     socket.write(connection.output());
 ///     connection.clear_output();
+///     // then a shut_down that was told, then a close
 ///
 /// Requests are worked on one at a time, so answers leave in order; pipelined bytes wait unparsed
 /// up to a limit, then `wants_read()` turns false. Every `ask_gate` is followed by exactly one end:

@@ -76,8 +76,8 @@ struct http_peer {
 
 inline const std::string get_request = "GET /health HTTP/1.1\r\nHost: h\r\n\r\n";
 
-inline std::string post_request(std::string_view body, std::string_view fields = "") {
-  return "POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\n" + std::string{fields} +
+inline std::string post_request(std::string_view body, const char* fields = "") {
+  return std::string{"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\n"} + fields +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string{body};
 }
 
