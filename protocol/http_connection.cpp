@@ -41,9 +41,9 @@ void http_connection::feed(std::string_view bytes, time_point now) {
     if (discarded_ > bounds_.http_discard_bytes) give_up();
     return;
   }
-  if (held_.empty()) {
+  if (held().empty()) {
     consume(bytes, now);
-    if (phase_ != phase::closed && phase_ != phase::linger) held_ = bytes;
+    if (phase_ != phase::closed && phase_ != phase::linger) held_ += bytes;
   } else {
     held_ += bytes;
     consume_held(now);
@@ -120,7 +120,7 @@ void http_connection::clear_output() {
 }
 
 bool http_connection::wants_read() const {
-  return held_.size() < bounds_.http_read_ahead_bytes;
+  return held().size() < bounds_.http_read_ahead_bytes;
 }
 
 void http_connection::act(http_action::kind what) {
@@ -141,10 +141,19 @@ void http_connection::consume(std::string_view& bytes, time_point now) {
 }
 
 void http_connection::consume_held(time_point now) {
-  std::string_view left = held_;
+  auto left = held();
   consume(left, now);
-  if (phase_ == phase::linger || phase_ == phase::closed) left = {};
-  held_.erase(0, held_.size() - left.size());
+  if (phase_ == phase::linger || phase_ == phase::closed) return;  // dropped already
+  held_done_ = held_.size() - left.size();
+  // Moving the rest to the front for each of many small requests would cost their number squared.
+  if (held_done_ * 2 < held_.size()) return;
+  held_.erase(0, held_done_);
+  held_done_ = 0;
+}
+
+void http_connection::drop_held() {
+  release(held_);
+  held_done_ = 0;
 }
 
 void http_connection::on_event(http_event event, time_point now) {
@@ -226,7 +235,7 @@ void http_connection::accept(exchange_id exchange, time_point now) {
   body_read_ = 0;
   set_body_deadline(now);
   body_.reserve(static_cast<std::size_t>(std::min(head().content_length(), body_reserve_max)));
-  if (head().expects_continue() && held_.empty()) output_ += http_continue;
+  if (head().expects_continue() && held().empty()) output_ += http_continue;
   consume_held(now);
 }
 
@@ -290,7 +299,7 @@ void http_connection::break_off(exchange_id exchange) {
 /// may not send it, so nobody could tell where the next request begins.
 void http_connection::settle_keep_alive() {
   if (!head().keep_alive() || draining_) close_after_ = true;
-  if (input_ended_ && held_.empty()) close_after_ = true;
+  if (input_ended_ && held().empty()) close_after_ = true;
   if (phase_ == phase::work) return;
   const auto left = parser_.body_left();
   if (!left || *left > bounds_.http_discard_bytes) close_after_ = true;
@@ -301,7 +310,7 @@ void http_connection::finish_response(time_point now) {
   streaming_ = false;
   owner_holds_ = false;
   release(body_);
-  if (close_after_ || (input_ended_ && held_.empty())) return begin_linger(now);
+  if (close_after_ || (input_ended_ && held().empty())) return begin_linger(now);
   if (phase_ == phase::work) {
     begin_next_request(now);
   } else {
@@ -324,14 +333,14 @@ void http_connection::begin_linger(time_point now) {
   phase_ = phase::linger;
   deadline_ = now + milliseconds(bounds_.idle_timeout_ms);  // shorter once all is flushed
   flushed_ = false;
-  release(held_);
+  drop_held();
   act(http_action::kind::shut_down);
 }
 
 void http_connection::give_up() {
   phase_ = phase::closed;
   deadline_.reset();
-  release(held_);
+  drop_held();
   release(body_);
   streaming_ = false;
   if (std::exchange(owner_holds_, false)) act(http_action::kind::cancel);

@@ -119,6 +119,8 @@ class http_connection {
   bool is_current(exchange_id exchange) const;
   void consume(std::string_view& bytes, time_point now);
   void consume_held(time_point now);
+  std::string_view held() const { return std::string_view{held_}.substr(held_done_); }
+  void drop_held();
   void on_event(http_event event, time_point now);
   void on_body(time_point now);
   void on_complete(time_point now);
@@ -143,7 +145,8 @@ class http_connection {
   bool draining_ = false;
   bool input_ended_ = false;
   bool flushed_ = true;
-  std::string held_;  // unparsed input
+  std::string held_;           // input behind the request in work
+  std::size_t held_done_ = 0;  // bytes of held_ that are parsed
   std::string body_;
   std::string output_;
   std::vector<http_action> actions_;
