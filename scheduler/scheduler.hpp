@@ -133,6 +133,7 @@ class scheduler {
   std::set<std::pair<time_point, sequence_id>> deadlines_;
 
   std::optional<step_in_flight> step_;
+  step_builder::sizes last_sizes_;
   std::uint64_t steps_ = 0;
   std::vector<sequence_id> dropped_;  // samplers the executor may forget, told with the next plan
   std::vector<sequence_finished> finished_;

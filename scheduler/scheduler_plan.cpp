@@ -26,13 +26,16 @@ std::optional<step_plan> scheduler::plan(time_point now) {
   if (!had_work_) counters_.last_progress = now;
   had_work_ = has_work();
   if (step_) return std::nullopt;
-  step_builder step{{steps_ + 1}};
+  step_builder step{{steps_ + 1}, last_sizes_};
   while (step.empty() && has_work()) {
     admit_waiting();
     plan_running(step);
   }
   if (step.empty()) return std::nullopt;
   auto [plan, note] = step.finish(std::exchange(dropped_, {}));
+  last_sizes_ = {.sequences = plan.sequences.size() + 1,
+                 .tokens = plan.tokens.size() + 1,
+                 .blocks = plan.blocks.size() + 2 * plan.sequences.size()};
   step_ = std::move(note);
   ++steps_;
   return plan;
@@ -49,13 +52,15 @@ block_need scheduler::needed(const sequence& s) const {
 // still need for their own tokens is set aside first: a prompt that starts is not preempted by
 // the prompts before it.
 void scheduler::admit_waiting() {
+  const auto has_slot = [&] { return queues_.running().size() < config_.max_num_seqs; };
+  if (queues_.waiting().empty() || !has_slot()) return;
   block_need reserved{};
   std::uint32_t prompts = 0;
   for (const auto* s : queues_.running()) {
     reserved = sum(reserved, needed(*s));
     prompts += s->pending() > 1;
   }
-  while (!queues_.waiting().empty() && queues_.running().size() < config_.max_num_seqs) {
+  while (!queues_.waiting().empty() && has_slot()) {
     auto& s = **queues_.waiting().begin();
     const bool is_prompt = s.pending() > 1;
     if (is_prompt && prompts >= config_.max_partial_prefills) return;

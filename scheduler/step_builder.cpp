@@ -6,6 +6,14 @@
 
 namespace glimmer {
 
+step_builder::step_builder(step_id id, sizes like) {
+  plan_.id = id;
+  plan_.sequences.reserve(like.sequences);
+  plan_.tokens.reserve(like.tokens);
+  plan_.blocks.reserve(like.blocks);
+  rows_.reserve(like.sequences);
+}
+
 void step_builder::introduce(sequence& s) {
   plan_.started.push_back({.id = s.id, .params = s.params, .prompt = s.prompt, .output = s.output});
   s.on_executor = true;

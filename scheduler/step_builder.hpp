@@ -28,7 +28,13 @@ struct step_in_flight {
 /// points back.
 class step_builder {
  public:
-  explicit step_builder(step_id id) { plan_.id = id; }
+  /// `like`: sizes to expect; those of the step before are a good guess.
+  struct sizes {
+    std::size_t sequences = 0;
+    std::size_t tokens = 0;
+    std::size_t blocks = 0;
+  };
+  step_builder(step_id id, sizes like);
 
   /// Adds the next `count` rows of a sequence whose blocks are already extended, and introduces
   /// it to the executor if need be. Marks the sequence.

@@ -1,0 +1,91 @@
+// Time of plan + commit per step, beside nothing else: the scheduler's own cost.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "bench/figure.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace glimmer {
+namespace {
+
+scheduler_config config_for(std::uint32_t running) {
+  scheduler_config config;
+  config.max_model_len = 131'072;
+  config.max_num_seqs = running;
+  config.max_num_batched_tokens = running + 2048;
+  config.queued_tokens_max = 1 << 30;
+  config.blocks = {running * 128, running * 160};
+  return config;
+}
+
+void admit(scheduler& sched, std::uint64_t id, std::uint32_t prompt_size) {
+  std::vector<token_id> prompt(prompt_size);
+  for (std::uint32_t i = 0; i < prompt_size; ++i) {
+    prompt[i] = static_cast<token_id>((id * 7919 + i) % 50'000);
+  }
+  sampling_params params;
+  params.max_tokens = 1000;
+  sequence_request request{
+      .request = {id},
+      .choices = {{.id = {id}, .params = std::make_shared<const sampling_params>(params)}},
+      .prompt = std::make_shared<const std::vector<token_id>>(prompt),
+      .token_window = 100'000};
+  GLIMMER_ASSERT(sched.admit(std::move(request), {}), "the queue is long enough");
+}
+
+/// Answers a plan with one token per sampling sequence.
+step_result answer(const step_plan& plan) {
+  step_result result{.id = plan.id, .sequences = {}};
+  for (const auto& rows : plan.sequences) {
+    result.sequences.push_back({.id = rows.id});
+    if (rows.sample) result.sequences.back().tokens = {7};
+  }
+  return result;
+}
+
+struct load {
+  std::uint32_t running = 0;
+  std::uint32_t waiting = 0;
+};
+
+void measure(load engine) {
+  const auto [running, waiting] = engine;
+  using clock = std::chrono::steady_clock;
+  scheduler sched{config_for(running)};
+  for (std::uint64_t id = 1; id <= running + waiting; ++id) admit(sched, id, 500);
+  while (sched.stats().running < running || sched.stats().generated_tokens < 2 * running) {
+    sched.commit(answer(*sched.plan({})), {});
+  }
+  std::vector<double> microseconds;
+  for (int i = 0; i < 400; ++i) {
+    const auto start = clock::now();
+    const auto plan = sched.plan({});
+    const auto planned = clock::now();
+    auto result = answer(*plan);
+    const auto answered = clock::now();
+    sched.commit(std::move(result), {});
+    const auto spent = planned - start + (clock::now() - answered);
+    microseconds.push_back(std::chrono::duration<double, std::micro>(spent).count());
+  }
+  std::ranges::sort(microseconds);
+  const auto subject =
+      std::to_string(running) + " running, " + std::to_string(waiting) + " waiting";
+  figure_line{{.bench = "step", .subject = subject}}
+      .add("us_p50", microseconds[200])
+      .add("us_p99", microseconds[396])
+      .print();
+}
+
+}  // namespace
+}  // namespace glimmer
+
+int main() {
+  glimmer::measure({1, 0});
+  glimmer::measure({256, 0});
+  glimmer::measure({256, 10'000});
+  glimmer::measure({1000, 0});
+}
