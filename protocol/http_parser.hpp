@@ -21,8 +21,8 @@ enum class http_event : std::uint8_t {
 
 /// Incremental parser of HTTP/1.0 and 1.1 requests. Strict where two readers could disagree about
 /// where a request ends: one Content-Length or one "chunked", never both; lines end in CRLF; no
-/// folded fields, no blanks around names, no control bytes. The same events for any cut of the
-/// input, save that `body` may come in more pieces. Not thread-safe.
+/// folded fields, no blanks around names, no control bytes. The same requests and refusals
+/// for any cut of the input (of two faults in one line, a cut may tell the other). Not thread-safe.
 class http_parser {
  public:
   explicit http_parser(const limits& bounds);

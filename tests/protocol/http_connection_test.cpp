@@ -243,6 +243,17 @@ BOOST_AUTO_TEST_CASE(a_half_closed_client_is_served_where_that_is_allowed) {
   BOOST_TEST(single.told == "gate1 request1 shut ");
 }
 
+BOOST_AUTO_TEST_CASE(a_half_closed_client_whose_body_will_never_be_whole_is_cancelled) {
+  http_peer peer{{}, half_close};
+  peer.at_gate = http_peer::gate::hold;
+  peer.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhalf");
+  peer.end_input();
+  BOOST_TEST(peer.told == "gate1 ");
+  peer.connection.accept(peer.connection.current(), peer.now);
+  peer.obey();
+  BOOST_TEST(peer.told == "gate1 cancel1 close ");
+}
+
 BOOST_AUTO_TEST_CASE(an_end_between_requests_closes_after_the_last_byte_is_out) {
   http_peer peer;
   peer.feed(get_request);
