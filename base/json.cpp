@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "base/json_scan.hpp"
@@ -108,6 +109,11 @@ class json_reader {
   struct byte_range {
     std::size_t begin;
     std::size_t end;
+  };
+
+  struct named_member {
+    std::size_t hash;
+    std::uint32_t node;
   };
 
   bool fail_at(std::string_view what, std::size_t offset) {
@@ -349,30 +355,42 @@ class json_reader {
     return {text_ + name.offset, name.size};
   }
 
+  /// Small objects are compared pair by pair, others are left in `members_`, equal names together.
   bool has_repeated_names(std::uint32_t object) {
     const auto& nodes = tree_.nodes;
+    constexpr std::uint32_t few = 8;
     members_.clear();
-    for (auto m = nodes[object].offset; m != 0; m = nodes[m].next) members_.push_back(m);
-    constexpr std::size_t few = 8;
+    for (auto m = nodes[object].offset; m != 0; m = nodes[m].next) {
+      members_.push_back({nodes[object].size <= few ? 0 : name_hash(m), m});
+    }
     if (members_.size() <= few) {
       for (std::size_t i = 1; i < members_.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-          if (name_of(members_[i]) == name_of(members_[j])) return true;
+          if (same_name(members_[i], members_[j])) return true;
         }
       }
       return false;
     }
     sort_members_by_name();
-    return std::adjacent_find(members_.begin(), members_.end(), [this](auto a, auto b) {
-             return name_of(a) == name_of(b);
-           }) != members_.end();
+    return std::adjacent_find(members_.begin(), members_.end(),
+                              [this](auto a, auto b) { return same_name(a, b); }) != members_.end();
   }
 
-  // Sorting, not hashing: nobody can choose names that make it slow. Equal names stay in order.
+  bool same_name(named_member a, named_member b) const {
+    return a.hash == b.hash && name_of(a.node) == name_of(b.node);
+  }
+
+  std::size_t name_hash(std::uint32_t member) const {
+    return std::hash<std::string_view>{}(name_of(member));
+  }
+
+  // By hash, which is fast; where hashes agree by name, so that nobody can choose names that make
+  // it slow. Equal names stay in order.
   void sort_members_by_name() {
-    std::sort(members_.begin(), members_.end(), [this](std::uint32_t a, std::uint32_t b) {
-      const auto order = name_of(a).compare(name_of(b));
-      return order != 0 ? order < 0 : a < b;
+    std::sort(members_.begin(), members_.end(), [this](named_member a, named_member b) {
+      if (a.hash != b.hash) return a.hash < b.hash;
+      const auto order = name_of(a.node).compare(name_of(b.node));
+      return order != 0 ? order < 0 : a.node < b.node;
     });
   }
 
@@ -381,11 +399,11 @@ class json_reader {
     if (!has_repeated_names(object)) return;
     sort_members_by_name();
     std::vector<std::pair<std::uint32_t, std::uint32_t>> kept;  // first place, last value
-    for (const auto m : members_) {
-      if (kept.empty() || name_of(kept.back().second) != name_of(m)) {
-        kept.emplace_back(m, m);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (i == 0 || !same_name(members_[i - 1], members_[i])) {
+        kept.emplace_back(members_[i].node, members_[i].node);
       } else {
-        kept.back().second = m;
+        kept.back().second = members_[i].node;
       }
     }
     std::sort(kept.begin(), kept.end());
@@ -404,7 +422,7 @@ class json_reader {
   std::size_t at_ = 0;
   expectation expected_ = expectation::value;
   std::vector<open_container> stack_;
-  std::vector<std::uint32_t> members_;  // scratch
+  std::vector<named_member> members_;  // scratch
   std::optional<error> failure_;
 };
 

@@ -232,7 +232,7 @@ void read_template_arguments(const request_fields& request, chat_prompt& chat) {
   const auto descriptions = arguments->object("tool_namespace_descriptions");
   if (!descriptions) return;
   for (auto d = descriptions->value().first(); d; d = d->next()) {
-    if (!d->is_string()) return descriptions->refuse(d->key(), "must be a string.");
+    if (!d->is_string()) return descriptions->refuse("", "must have strings as values.");
     chat.namespace_descriptions.emplace_back(d->key(), d->string());
   }
 }

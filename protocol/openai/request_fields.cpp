@@ -11,6 +11,8 @@ namespace glimmer {
 
 namespace {
 
+constexpr std::size_t members_max = 4096;
+
 std::string in_words(integer_range range) {
   const integer_range all;
   if (range.low == all.low && range.high == all.high) return "an integer";
@@ -48,6 +50,11 @@ std::string_view kind_in_words(const json& value) {
 request_fields::request_fields(json object, std::string path, refusal& wrong)
     : object_{std::move(object)}, path_{std::move(path)}, wrong_{wrong} {
   GLIMMER_ASSERT(object_.is_object(), "only objects have fields");
+  // Fields are found by walking; a flood of members must not make that slow.
+  if (object_.size() > members_max) {
+    refuse("", fmt::format("has {} members; at most {} are allowed.", object_.size(), members_max));
+    object_ = *json::parse("{}");
+  }
 }
 
 std::optional<json> request_fields::any(std::string_view name) const {
@@ -129,7 +136,7 @@ std::string request_fields::path_of(std::string_view name) const {
 
 void request_fields::refuse(std::string_view name, const std::string& text) const {
   const auto path = path_of(name);
-  wrong_.add(bad_value(path, fmt::format("{} {}", path, text)));
+  wrong_.add(bad_value(path, fmt::format("{} {}", path.empty() ? "The body" : path, text)));
 }
 
 void request_fields::refuse_unsupported(std::string_view name, const std::string& text) const {

@@ -36,7 +36,7 @@ struct number_range {
 
 /// The members of one object of a request, by name, kind and range. Absent and null are the same.
 /// A member of the wrong kind or range is refused with its path and what is allowed, and reads as
-/// absent.
+/// absent. An object of more than 4096 members is refused and reads as empty.
 class request_fields {
  public:
   /// `object` must be one; `path` is its place in the body, "" for the body itself. Keeps `wrong`

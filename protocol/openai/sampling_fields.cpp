@@ -110,9 +110,11 @@ std::vector<token_id> read_tokens(const request_fields& request, std::string_vie
 }
 
 std::optional<token_id> token_named(std::string_view name, std::uint32_t vocab_tokens) {
+  constexpr std::size_t digits_max = 10;  // names come back in errors
   std::uint32_t id = 0;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), id);
-  const bool whole = read.ec == std::errc{} && read.ptr == name.data() + name.size();
+  const bool whole =
+      name.size() <= digits_max && read.ec == std::errc{} && read.ptr == name.data() + name.size();
   if (!whole || id >= vocab_tokens) return std::nullopt;
   return static_cast<token_id>(id);
 }

@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_refused_by_its_path) {
   BOOST_TEST(with(R"("chat_template_kwargs":{"reasoning_strength":1})") ==
              "chat_template_kwargs.reasoning_strength");
   BOOST_TEST(with(R"("chat_template_kwargs":{"tool_namespace_descriptions":{"fs":1}})") ==
-             "chat_template_kwargs.tool_namespace_descriptions.fs");
+             "chat_template_kwargs.tool_namespace_descriptions");
   BOOST_TEST(with(R"("continue_final_message":true)") == "continue_final_message");
   BOOST_TEST(with(R"("tools":[{"type":"function","function":{"name":"self"}}])") ==
              "tools[0].function.name");

@@ -307,6 +307,15 @@ BOOST_AUTO_TEST_CASE(nesting_a_hundred_thousand_deep_is_refused_in_every_field) 
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_flood_of_members_is_refused) {
+  std::string members;
+  for (int i = 0; i < 100'000; ++i) members += "\"k" + std::to_string(i) + "\":1,";
+  members += "\"last\":1";
+  const auto error = refusal_of(members);
+  BOOST_TEST(error.text == "The body has 100003 members; at most 4096 are allowed.");
+  BOOST_TEST(refusal_of("\"metadata\":{" + members + "}").param == "metadata");
+}
+
 BOOST_AUTO_TEST_CASE(damaged_requests_are_refused_or_read_but_never_crash) {
   const std::uint64_t seed = 99;
   BOOST_TEST_MESSAGE("seed " << seed);
