@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t full = static_cast<std::size_t>(kv_group::full);
 constexpr std::size_t sliding = static_cast<std::size_t>(kv_group::sliding);
 
-std::int64_t blocks_covering(std::int64_t positions, std::int64_t block_size) {
-  return (positions + block_size - 1) / block_size;
+std::int64_t blocks_covering(const kv_extent& e) {
+  return (e.positions + e.block_size - 1) / e.block_size;
 }
 
 std::string size_text(double bytes) {
@@ -101,7 +101,7 @@ std::int64_t longest_fitting(const text_config& model, const kv_layout& layout, 
   while (too_long - fits > 1) {
     const auto middle = (fits + too_long) / 2;
     const bool holds =
-        bytes_of(layout, blocks_of_sequence(model, middle, layout.block_size)) <= bytes;
+        bytes_of(layout, blocks_of_sequence(model, {middle, layout.block_size})) <= bytes;
     (holds ? fits : too_long) = middle;
   }
   return fits;
@@ -109,9 +109,9 @@ std::int64_t longest_fitting(const text_config& model, const kv_layout& layout, 
 
 /// Blocks that all sequences of a full step can use at once; more would lie idle.
 kv_block_counts most_useful(const text_config& model, const scheduler_config& c) {
-  const auto whole = blocks_covering(c.max_model_len, c.block_size);
-  const auto window = blocks_of_sequence(model, c.max_model_len, c.block_size)[sliding];
-  const auto chunk = blocks_covering(c.max_num_batched_tokens, c.block_size) + c.max_num_seqs;
+  const auto whole = blocks_covering({c.max_model_len, c.block_size});
+  const auto window = blocks_of_sequence(model, {c.max_model_len, c.block_size})[sliding];
+  const auto chunk = blocks_covering({c.max_num_batched_tokens, c.block_size}) + c.max_num_seqs;
   kv_block_counts out{};
   out[full] = c.max_num_seqs * whole;
   out[sliding] = std::min(c.max_num_seqs * whole, c.max_num_seqs * window + chunk);
@@ -121,9 +121,9 @@ kv_block_counts most_useful(const text_config& model, const scheduler_config& c)
 kv_block_counts share_out(const text_config& model, const scheduler_config& c,
                           const kv_layout& layout, double bytes) {
   const auto most = most_useful(model, c);
-  auto blocks = blocks_of_sequence(model, c.max_model_len, c.block_size);
+  auto blocks = blocks_of_sequence(model, {c.max_model_len, c.block_size});
   const auto mix_tokens = std::min<std::int64_t>(c.max_model_len, 4 * model.window);
-  const auto mix = blocks_of_sequence(model, mix_tokens, c.block_size);
+  const auto mix = blocks_of_sequence(model, {mix_tokens, c.block_size});
   const double parts = (bytes - bytes_of(layout, blocks)) / bytes_of(layout, mix);
   for (std::size_t g = 0; g < kv_group_count; ++g) {
     const auto more = std::floor(std::min(parts * static_cast<double>(mix[g]), 0x1p40));
@@ -141,12 +141,11 @@ kv_block_counts share_out(const text_config& model, const scheduler_config& c,
 
 }  // namespace
 
-kv_block_counts blocks_of_sequence(const text_config& model, std::int64_t tokens,
-                                   std::int64_t block_size) {
-  const auto all = blocks_covering(tokens, block_size);
+kv_block_counts blocks_of_sequence(const text_config& model, const kv_extent& extent) {
+  const auto all = blocks_covering(extent);
   kv_block_counts out{};
   out[full] = all;
-  out[sliding] = std::min(all, blocks_covering(model.window - 1, block_size) + 1);
+  out[sliding] = std::min(all, blocks_covering({model.window - 1, extent.block_size}) + 1);
   return out;
 }
 
@@ -171,7 +170,7 @@ result<engine_config> derive_config(const engine_settings& settings, const engin
   out.scheduler.end_tokens = facts.end_tokens;
 
   const auto budget = budget_of(settings, facts, activations::bytes(model, out.activations));
-  const auto one = blocks_of_sequence(model, *length, settings.block_size);
+  const auto one = blocks_of_sequence(model, {*length, settings.block_size});
   const double needed = bytes_of(out.kv, one);
   if (needed > budget.bytes)
     return fail(bad_value(

@@ -46,10 +46,15 @@ struct engine_config {
   std::string summary;        ///< one sentence with the sums, for the log
 };
 
-/// Blocks that one sequence of `tokens` tokens needs at least, per group: every position in the
-/// full group; a window and the block it enters in the sliding group.
-kv_block_counts blocks_of_sequence(const text_config& model, std::int64_t tokens,
-                                   std::int64_t block_size);
+/// So many positions in blocks of so many.
+struct kv_extent {
+  std::int64_t positions = 0;
+  std::int64_t block_size = 16;
+};
+
+/// Blocks that one sequence needs at least, per group: every position in the full group; a window
+/// and the block it enters in the sliding group.
+kv_block_counts blocks_of_sequence(const text_config& model, const kv_extent& extent);
 
 /// Checks the settings and derives all sizes. A refusal shows its arithmetic: which sum, of what,
 /// against which limit, and what to change.

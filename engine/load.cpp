@@ -3,6 +3,8 @@
 #include <thread>
 #include <utility>
 
+#include "engine/offline_engine.hpp"
+#include "gpu/cpu/cpu_device.hpp"
 #include "model/weights.hpp"
 
 namespace glimmer {
@@ -30,6 +32,24 @@ result<std::unique_ptr<executor>> load_executor(device& home, const checkpoint& 
   return std::make_unique<executor>(
       home, std::move(*text), std::move(*caches),
       executor_options{.end_tokens = config.scheduler.end_tokens, .sampling_threads = threads});
+}
+
+result<std::unique_ptr<offline_engine>> offline_engine::load(const std::filesystem::path& folder,
+                                                             const engine_settings& settings) {
+  const auto source = open_checkpoint(folder);
+  if (!source) return fail(source.error());
+  auto home = make_cpu_device({.threads = settings.threads});
+  const auto facts = facts_of(*source, *home);
+  const auto config = derive_config(settings, facts);
+  if (!config) return fail(config.error());
+  auto steps = load_executor(*home, *source, *config);
+  if (!steps) return fail(steps.error());
+
+  auto engine = std::make_unique<offline_engine>(config->scheduler, facts.model.vocab_size,
+                                                 std::move(*steps));
+  engine->device_ = std::move(home);
+  engine->summary_ = config->summary;
+  return engine;
 }
 
 }  // namespace glimmer

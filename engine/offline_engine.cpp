@@ -8,10 +8,7 @@
 
 #include "base/assert.hpp"
 #include "base/random.hpp"
-#include "engine/load.hpp"
 #include "engine/step_loop.hpp"
-#include "gpu/cpu/cpu_device.hpp"
-#include "model/checkpoint.hpp"
 
 namespace glimmer {
 namespace {
@@ -22,24 +19,6 @@ void append(std::vector<T>& to, std::vector<T>&& from) {
 }
 
 }  // namespace
-
-result<std::unique_ptr<offline_engine>> offline_engine::load(const std::filesystem::path& folder,
-                                                             const engine_settings& settings) {
-  const auto source = open_checkpoint(folder);
-  if (!source) return fail(source.error());
-  auto home = make_cpu_device({.threads = settings.threads});
-  const auto facts = facts_of(*source, *home);
-  const auto config = derive_config(settings, facts);
-  if (!config) return fail(config.error());
-  auto steps = load_executor(*home, *source, *config);
-  if (!steps) return fail(steps.error());
-
-  auto engine = std::make_unique<offline_engine>(config->scheduler, facts.model.vocab_size,
-                                                 std::move(*steps));
-  engine->device_ = std::move(home);
-  engine->summary_ = config->summary;
-  return engine;
-}
 
 offline_engine::offline_engine(const scheduler_config& config, std::int64_t vocab_size,
                                std::unique_ptr<stepper> steps)
