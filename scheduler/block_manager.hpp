@@ -1,28 +1,18 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "base/kv_group.hpp"
+#include "scheduler/block_groups.hpp"
 #include "scheduler/block_pool.hpp"
+#include "scheduler/prefix_tree.hpp"
 #include "scheduler/step.hpp"
+#include "scheduler/token_view.hpp"
 
 namespace glimmer {
-
-/// One value per KV group.
-template <class T>
-using per_group = std::array<T, kv_group_count>;
-
-inline constexpr std::array all_kv_groups = {kv_group::full, kv_group::sliding};
-constexpr std::size_t index_of(kv_group group) {
-  return static_cast<std::size_t>(group);
-}
-
-/// Blocks wanted of each pool.
-using block_need = per_group<std::uint32_t>;
 
 /// The blocks one sequence uses in one group: entry i holds positions
 /// [(first_block + i) * block_size, + block_size).
@@ -37,6 +27,9 @@ struct group_blocks {
 /// All blocks one sequence uses. Plain data; only the block manager changes it.
 struct sequence_blocks {
   per_group<group_blocks> groups;
+  std::uint32_t turn_end = 0;      ///< positions of the prompt: where a later turn goes on
+  std::uint32_t remembered = 0;    ///< leading blocks that the prefix tree knows
+  prefix_node prefix = no_prefix;  ///< of the last of them
   bool empty() const { return groups[0].blocks.empty() && groups[1].blocks.empty(); }
 };
 
@@ -44,12 +37,27 @@ struct block_manager_config {
   std::uint32_t block_size = 16;
   std::uint32_t window = 2048;  ///< keys a sliding query sees, itself included
   per_group<std::uint32_t> blocks{};
+  bool prefix_caching = false;
+};
+
+/// The longest computed prefix of some tokens that can be used without recomputing anything.
+struct prefix_hit {
+  std::uint32_t blocks = 0;            ///< whole blocks found
+  std::vector<prefix_node> nodes;      ///< one per block
+  std::uint32_t first_sliding = 0;     ///< sliding blocks [first_sliding, blocks) are wanted
+  per_group<std::uint32_t> revived{};  ///< of the blocks wanted, those nobody uses now
 };
 
 /// Block tables of all sequences over the pools of both groups.
 ///
 ///     full      [ 0 ........................ computed ......... rows of the step )
 ///     sliding        [ window of the next query ... computed .. rows of the step )
+///
+/// With prefix caching, whole blocks are known by their tokens. A computed block whose tokens are
+/// known already is exchanged for the known one: same tokens, same bits. Blocks that nobody uses
+/// stay as cache until the pool needs them, the ones released longest ago first; sliding blocks
+/// far behind their sequence go before those that end a turn, because a prefix can be taken up
+/// again only where a whole window of them is left.
 ///
 /// A block that several sequences use is never written: the writer gets a copy first. Refuses
 /// nothing by itself: callers ask `rows_backed`, and preempt somebody when it is too few. A chunk
@@ -87,6 +95,22 @@ class block_manager {
   /// positions of `from`.
   void fork(const sequence_blocks& from, sequence_blocks& to, std::uint32_t positions);
 
+  /// The longest prefix of `tokens` that is known under `salt`, short of the last token, which is
+  /// always computed for its logits. Linear in the prefix.
+  prefix_hit find_prefix(const token_view& tokens, const std::string& salt) const;
+  /// Blocks still to be taken per group, revived ones included, until a sequence that starts
+  /// with `hit` holds `positions` positions.
+  block_need missing_after(const prefix_hit& hit, std::uint64_t positions) const;
+  /// Gives `held`, which is empty, the blocks of a hit.
+  void adopt(sequence_blocks& held, const prefix_hit& hit);
+  /// Makes the whole blocks among the first `computed` positions known.
+  void remember(sequence_blocks& held, const token_view& tokens, const std::string& salt,
+                std::uint32_t computed);
+  /// All contents that nobody uses are given up.
+  void forget_unused();
+  /// Free blocks are unknown, cached ones known; linear, for the books.
+  bool consistent() const;
+
   const block_pool& pool(kv_group group) const { return pools_[index_of(group)]; }
   std::uint32_t block_size() const { return config_.block_size; }
   /// First block that the query at `position` sees in this group.
@@ -96,10 +120,14 @@ class block_manager {
   std::uint32_t blocks_covering(std::uint64_t positions) const;
   std::uint32_t window_blocks() const;
   bool must_copy(kv_group group, const group_blocks& held, std::uint32_t position) const;
-  void release(kv_group group, block_id id);
+  block_id take(kv_group group);
+  void release(kv_group group, block_id id, retention keep);
+  retention retention_of(kv_group group, const sequence_blocks& held, std::uint32_t block) const;
+  void exchange_known(kv_group group, prefix_node node, block_id& entry);
 
   block_manager_config config_;
   per_group<block_pool> pools_;
+  prefix_tree tree_;
 };
 
 }  // namespace glimmer

@@ -55,6 +55,7 @@ std::optional<std::string> broken_table(const block_manager& blocks, kv_group gr
 
 std::optional<std::string> broken_block_book(const block_manager& blocks,
                                              std::span<const sequence* const> sequences) {
+  if (!blocks.consistent()) return "an unused block is known and not cached, or the reverse";
   for (const auto group : all_kv_groups) {
     if (auto broken = broken_pool(blocks, group, sequences)) return broken;
     for (const auto* s : sequences) {

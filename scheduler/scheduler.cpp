@@ -19,7 +19,10 @@ scheduler_config checked(scheduler_config config) {
 }
 
 block_manager_config blocks_of(const scheduler_config& config) {
-  return {.block_size = config.block_size, .window = config.window, .blocks = config.blocks};
+  return {.block_size = config.block_size,
+          .window = config.window,
+          .blocks = config.blocks,
+          .prefix_caching = config.prefix_caching};
 }
 
 error duplicate_sequence() {
@@ -77,6 +80,7 @@ sequence& scheduler::create(const sequence_request& request, const sequence_choi
   s.prompt = request.prompt;
   s.params = choice.params;
   s.deadline = request.deadline;
+  s.blocks.turn_end = s.prompt_size();
   s.output_max = std::min(output_max, choice.params->max_tokens);
   s.window = request.token_window;
   s.state = sequence_state::ended;  // stands in no line yet
@@ -141,9 +145,17 @@ std::vector<sequence_finished> scheduler::take_finished() {
 
 // --- A sequence's life ---------------------------------------------------------------------
 
-void scheduler::start(sequence& s) {
+void scheduler::start(sequence& s, const prefix_hit& hit) {
+  if (hit.blocks > 0) {
+    blocks_.adopt(s.blocks, hit);
+    s.computed = hit.blocks * config_.block_size;
+  }
   if (s.queued) {
     s.queued = false;
+    if (s.output.empty() && hit.blocks > 0) {
+      s.cached = s.computed;
+      counters_.cached_tokens += s.cached;
+    }
     --queue_.sequences;
     queue_.tokens -= s.queued_tokens;
     counters_.prompt_tokens += s.queued_tokens;
@@ -277,7 +289,9 @@ scheduler_stats scheduler::stats() const {
   return stats;
 }
 
-void scheduler::reset_prefix_cache() {}
+void scheduler::reset_prefix_cache() {
+  blocks_.forget_unused();
+}
 
 std::optional<std::string> scheduler::check_invariants() const {
   std::vector<const sequence*> all;

@@ -99,7 +99,7 @@ class scheduler {
   // A sequence's life.
   sequence& create(const sequence_request& request, const sequence_choice& choice,
                    std::uint32_t output_max);
-  void start(sequence& s);
+  void start(sequence& s, const prefix_hit& hit);
   void preempt(sequence& s);
   void fork_followers(sequence& s);
   void finish(sequence& s, ending why);
@@ -113,7 +113,9 @@ class scheduler {
   // Planning.
   block_need needed(const sequence& s) const;
   void admit_waiting();
-  bool make_room(sequence& s, block_need reserved);
+  std::optional<prefix_hit> make_room(sequence& s, block_need reserved);
+  prefix_hit hit_of(const sequence& s) const;
+  std::uint64_t positions_wanted(const sequence& s) const;
   void plan_running(step_builder& step);
   std::uint32_t back_rows(sequence& s, std::uint32_t rows, block_need spared);
 

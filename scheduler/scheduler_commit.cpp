@@ -58,6 +58,7 @@ void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point
   if (!output.tokens.empty() || !output.prompt_logprobs.empty()) {
     out.outputs.push_back(std::move(output));
   }
+  blocks_.remember(s.blocks, s.tokens(), *s.cache_salt, std::min(s.computed, s.total()));
   if (why) return finish(s, *why);
   blocks_.release_passed(s.blocks, s.computed);
   if (s.window == 0) queues_.park(s, now);
@@ -148,6 +149,7 @@ void scheduler::restart(time_point now) {
   }
   std::ranges::sort(holders, served_before{});
   for (auto* s : holders) preempt(*s);
+  blocks_.forget_unused();
   dropped_.clear();
   counters_.last_progress = now;
   had_work_ = has_work();

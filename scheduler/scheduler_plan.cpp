@@ -41,11 +41,21 @@ std::optional<step_plan> scheduler::plan(time_point now) {
   return plan;
 }
 
-// Blocks a sequence should find before it starts: for all its tokens and one block to grow.
-block_need scheduler::needed(const sequence& s) const {
+// What a sequence should find room for before it starts: all its tokens and one block to grow.
+std::uint64_t scheduler::positions_wanted(const sequence& s) const {
   const auto longest = std::uint64_t{s.prompt_size()} + std::max(s.output_max, 1u) - 1;
-  const auto positions = std::min<std::uint64_t>(s.total() + config_.block_size, longest);
-  return blocks_.missing(s.blocks, s.computed, positions);
+  return std::min<std::uint64_t>(s.total() + config_.block_size, longest);
+}
+
+block_need scheduler::needed(const sequence& s) const {
+  return blocks_.missing(s.blocks, s.computed, positions_wanted(s));
+}
+
+// Log probabilities of prompt tokens come from computing their rows, never from a cache.
+prefix_hit scheduler::hit_of(const sequence& s) const {
+  const bool must_tell = s.params->prompt_logprobs && s.prompt_told < s.prompt_size();
+  if (!s.blocks.empty() || must_tell) return {};
+  return blocks_.find_prefix(s.tokens(), *s.cache_salt);
 }
 
 // In order of service until one does not fit, so that nobody is overtaken. What the running ones
@@ -64,24 +74,28 @@ void scheduler::admit_waiting() {
     auto& s = **queues_.waiting().begin();
     const bool is_prompt = s.pending() > 1;
     if (is_prompt && prompts >= config_.max_partial_prefills) return;
-    if (!make_room(s, reserved)) return;
+    const auto hit = make_room(s, reserved);
+    if (!hit) return;
+    start(s, *hit);
     reserved = sum(reserved, needed(s));
     prompts += is_prompt;
-    start(s);
   }
 }
 
 // Blocks of slow readers are taken for those who can go on; when nobody runs at all, the first in
 // line gets whatever it needs.
-bool scheduler::make_room(sequence& s, block_need reserved) {
-  while (!fits(sum(needed(s), reserved), blocks_.available())) {
+std::optional<prefix_hit> scheduler::make_room(sequence& s, block_need reserved) {
+  for (;;) {
+    auto hit = hit_of(s);
+    const auto wanted =
+        hit.blocks > 0 ? blocks_.missing_after(hit, positions_wanted(s)) : needed(s);
+    if (fits(sum(wanted, reserved), blocks_.available())) return hit;
     const bool alone = queues_.running().empty();
     auto* victim = alone ? queues_.resting_victim_for(s) : queues_.parked_victim();
     GLIMMER_ASSERT(victim || !alone, "an admitted sequence fits the pools by itself");
-    if (!victim) return false;
+    if (!victim) return std::nullopt;
     preempt(*victim);
   }
-  return true;
 }
 
 // Rows first, then blocks: the rows are split with the decoding streams served first, the blocks

@@ -12,6 +12,7 @@
 #include "scheduler/block_manager.hpp"
 #include "scheduler/policy.hpp"
 #include "scheduler/step.hpp"
+#include "scheduler/token_view.hpp"
 
 namespace glimmer {
 
@@ -62,6 +63,7 @@ struct sequence {
   std::uint32_t prompt_size() const { return static_cast<std::uint32_t>(prompt->size()); }
   std::uint32_t total() const { return prompt_size() + static_cast<std::uint32_t>(output.size()); }
   std::uint32_t pending() const { return total() - computed; }
+  token_view tokens() const { return {.prompt = *prompt, .output = output}; }
   token_id token(std::uint32_t position) const {
     return position < prompt_size() ? (*prompt)[position] : output[position - prompt_size()];
   }

@@ -25,14 +25,18 @@ seed_range seeds(std::uint64_t count) {
 void live_through(seed_range range, world_options options) {
   std::uint64_t events = 0;
   std::uint64_t preemptions = 0;
+  std::uint64_t cached_tokens = 0;
   for (auto seed = range.first; seed < range.first + range.count; ++seed) {
     world w{seed, options};
     const auto complaint = w.live();
     BOOST_REQUIRE_MESSAGE(complaint.empty(), "seed " << seed << ", " << complaint);
     events += w.events();
     preemptions += w.last_stats().preemptions;
+    cached_tokens += w.last_stats().cached_tokens;
   }
-  BOOST_TEST_MESSAGE(events << " events, " << preemptions << " preemptions");
+  BOOST_TEST_MESSAGE(events << " events, " << preemptions << " preemptions, " << cached_tokens
+                            << " cached tokens");
+  BOOST_TEST((cached_tokens > 0) == options.prefix_caching);
 }
 
 }  // namespace
@@ -43,6 +47,14 @@ BOOST_AUTO_TEST_CASE(every_world_ends_with_one_ending_each_and_balanced_books) {
 
 BOOST_AUTO_TEST_CASE(crowded_worlds_end_too) {
   live_through(seeds(100), {.requests = 120});
+}
+
+BOOST_AUTO_TEST_CASE(every_world_with_a_prefix_cache_ends_with_the_same_streams) {
+  live_through(seeds(4000), {.requests = 12, .prefix_caching = true});
+}
+
+BOOST_AUTO_TEST_CASE(crowded_worlds_with_a_prefix_cache_end_too) {
+  live_through(seeds(100), {.requests = 120, .prefix_caching = true});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

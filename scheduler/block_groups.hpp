@@ -1,0 +1,23 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/kv_group.hpp"
+
+namespace glimmer {
+
+/// One value per KV group.
+template <class T>
+using per_group = std::array<T, kv_group_count>;
+
+inline constexpr std::array all_kv_groups = {kv_group::full, kv_group::sliding};
+constexpr std::size_t index_of(kv_group group) {
+  return static_cast<std::size_t>(group);
+}
+
+/// Blocks wanted of each pool.
+using block_need = per_group<std::uint32_t>;
+
+}  // namespace glimmer

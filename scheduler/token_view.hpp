@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace glimmer {
+
+/// All tokens of one sequence in two pieces; valid while neither piece changes.
+struct token_view {
+  std::span<const token_id> prompt;
+  std::span<const token_id> output;
+
+  std::size_t size() const { return prompt.size() + output.size(); }
+
+  /// Tokens [begin, begin + count). Copied into `scratch` only when they lie in both pieces.
+  std::span<const token_id> range(std::size_t begin, std::size_t count,
+                                  std::vector<token_id>& scratch) const {
+    if (begin + count <= prompt.size()) return prompt.subspan(begin, count);
+    if (begin >= prompt.size()) return output.subspan(begin - prompt.size(), count);
+    const auto head = prompt.subspan(begin);
+    const auto tail = output.first(count - head.size());
+    scratch.assign(head.begin(), head.end());
+    scratch.insert(scratch.end(), tail.begin(), tail.end());
+    return scratch;
+  }
+};
+
+}  // namespace glimmer
