@@ -185,7 +185,7 @@ prefix_hit block_manager::find_prefix(const token_view& tokens, const std::strin
   std::uint32_t windowed = 0;  // consecutive sliding blocks that end here
   auto node = no_prefix;
   for (std::uint32_t block = 0; block < blocks_max; ++block) {
-    node = tree_.find(node, salt, tokens.range(std::size_t{block} * size, size, scratch));
+    node = tree_.find(node, salt, tokens.read({std::size_t{block} * size, size}, scratch));
     if (node == no_prefix || !tree_.block(node, kv_group::full)) break;
     hit.nodes.push_back(node);
     windowed = tree_.block(node, kv_group::sliding) ? windowed + 1 : 0;
@@ -236,7 +236,7 @@ void block_manager::remember(sequence_blocks& held, const token_view& tokens,
   for (; held.remembered < computed / size; ++held.remembered) {
     const auto block = held.remembered;
     held.prefix =
-        tree_.reach(held.prefix, salt, tokens.range(std::size_t{block} * size, size, scratch));
+        tree_.reach(held.prefix, salt, tokens.read({std::size_t{block} * size, size}, scratch));
     for (const auto group : all_kv_groups) {
       auto& mine = held.groups[index_of(group)];
       if (block < mine.first_block) continue;

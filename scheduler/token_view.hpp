@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -14,11 +13,17 @@ struct token_view {
   std::span<const token_id> prompt;
   std::span<const token_id> output;
 
+  /// Tokens [begin, begin + count).
+  struct part {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+  };
+
   std::size_t size() const { return prompt.size() + output.size(); }
 
-  /// Tokens [begin, begin + count). Copied into `scratch` only when they lie in both pieces.
-  std::span<const token_id> range(std::size_t begin, std::size_t count,
-                                  std::vector<token_id>& scratch) const {
+  /// One part of all tokens, copied into `scratch` only when it lies in both pieces.
+  std::span<const token_id> read(part wanted, std::vector<token_id>& scratch) const {
+    const auto [begin, count] = wanted;
     if (begin + count <= prompt.size()) return prompt.subspan(begin, count);
     if (begin >= prompt.size()) return output.subspan(begin - prompt.size(), count);
     const auto head = prompt.subspan(begin);
