@@ -190,11 +190,12 @@ void decoder_rig::run(rig_sequence& sequence, std::int64_t chunk) {
   }
 }
 
-std::vector<token_id> random_tokens(std::uint64_t seed, std::int64_t vocab, std::int64_t count) {
+std::vector<token_id> random_tokens(std::uint64_t seed, const text_config& config,
+                                    std::int64_t count) {
   std::vector<token_id> tokens;
   for (std::int64_t i = 0; i < count; ++i) {
     const double u = uniform_draw({.seed = seed, .position = static_cast<std::uint64_t>(i)});
-    tokens.push_back(static_cast<token_id>(u * static_cast<double>(vocab)));
+    tokens.push_back(static_cast<token_id>(u * static_cast<double>(config.vocab_size)));
   }
   return tokens;
 }

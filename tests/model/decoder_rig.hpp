@@ -70,7 +70,8 @@ class decoder_rig {
   bool observing_ = false;
 };
 
-/// `count` token ids that depend on `seed` alone.
-std::vector<token_id> random_tokens(std::uint64_t seed, std::int64_t vocab, std::int64_t count);
+/// `count` token ids below the vocabulary's size that depend on `seed` alone.
+std::vector<token_id> random_tokens(std::uint64_t seed, const text_config& config,
+                                    std::int64_t count);
 
 }  // namespace glimmer

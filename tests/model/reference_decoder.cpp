@@ -38,14 +38,15 @@ double sigmoid(double z) {
 }
 
 /// Turns one head. Angles are those of the published reference: products in single precision.
-void rotate(double* head, std::int64_t dim, std::int64_t position, double theta, int how) {
+void rotate(std::span<double> head, std::int64_t position, double theta, int how) {
+  const auto dim = static_cast<std::int64_t>(head.size());
   const auto half = dim / 2;
   for (std::int64_t j = 0; j < half; ++j) {
     const float exponent = static_cast<float>(2 * j) / static_cast<float>(dim);
     const float frequency = 1.0f / std::pow(static_cast<float>(theta), exponent);
     const double angle = static_cast<float>(position) * frequency;
-    double& a = head[how == interleaved ? 2 * j : j];
-    double& b = head[how == interleaved ? 2 * j + 1 : j + half];
+    double& a = head[static_cast<std::size_t>(how == interleaved ? 2 * j : j)];
+    double& b = head[static_cast<std::size_t>(how == interleaved ? 2 * j + 1 : j + half)];
     const double first = a * std::cos(angle) - b * std::sin(angle);
     b = b * std::cos(angle) + a * std::sin(angle);
     a = first;
@@ -116,7 +117,8 @@ void reference_decoder::finish(row& heads, std::int64_t position, double scale,
                    heads.begin() + static_cast<std::ptrdiff_t>(at) + dim);
     const auto y = normed(head, config_.norm_eps, nullptr, 0);
     for (std::size_t d = 0; d < y.size(); ++d) heads[at + d] = y[d] * scale;
-    if (rotation != unrotated) rotate(&heads[at], dim, position, config_.rope_theta, rotation);
+    if (rotation != unrotated)
+      rotate({&heads[at], y.size()}, position, config_.rope_theta, rotation);
   }
 }
 
