@@ -177,10 +177,7 @@ result<std::map<std::string, std::string>> read_index(const std::filesystem::pat
       return fail(checkpoint_error(index_file, "Tensor " + std::string{shard.key()} +
                                                    " is not mapped to a .safetensors file."));
     }
-    if (!map.emplace(shard.key(), name).second) {
-      return fail(
-          checkpoint_error(index_file, "Tensor " + std::string{shard.key()} + " is mapped twice."));
-    }
+    map.emplace(shard.key(), name);
   }
   return map;
 }
@@ -258,14 +255,10 @@ result<std::vector<stored_tensor>> read_safetensors_header(std::string_view file
   }
   const header_reader reader{file, data};
   std::vector<stored_tensor> tensors;
-  std::set<std::string> names;
   for (const auto& entry : header->elements()) {
     if (entry.key() == "__metadata__") continue;
     auto t = reader.tensor(entry);
     if (!t) return fail(t.error());
-    if (!names.insert(t->name).second) {
-      return fail(checkpoint_error(file, "Tensor " + t->name + " is described twice."));
-    }
     tensors.push_back(std::move(*t));
   }
   std::stable_sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) {
