@@ -5,6 +5,8 @@
 #include <fstream>
 #include <unordered_set>
 
+#include "model/element.hpp"
+
 namespace glimmer {
 namespace {
 
@@ -71,10 +73,6 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return out + "]";
 }
 
-bool readable(std::string_view type) {
-  return type == "BF16" || type == "F16" || type == "F32";
-}
-
 /// "layers.0.mlp.up_proj" of "model.language_model.layers.0.mlp.up_proj.weight_scale".
 std::string_view module_of(std::string_view tensor) {
   return tensor.substr(0, tensor.rfind('.'));
@@ -99,7 +97,7 @@ result<void> check_tensor(const tensor_files& files, const expected_tensor& expe
         "Tensor " + expected.name + " " + shape_text(expected.shape) + " is missing."));
   }
   const auto& file = files.file_of(*stored);
-  if (!readable(stored->type)) {
+  if (!plain_type(*stored)) {
     return fail(checkpoint_error(file, "Tensor " + stored->name + " has type " + stored->type +
                                            "; quantised modules are not supported, only BF16, "
                                            "F16 and F32 weights are."));
@@ -139,6 +137,27 @@ result<void> refuse_leftovers(const tensor_files& files,
   return {};
 }
 
+/// The weights of the norms inside layers are stored without their 1 and scatter around 0. Files
+/// converted to or from other formats may carry it already, which would ruin the model silently.
+result<void> refuse_added_ones(const checkpoint& c) {
+  double sum = 0;
+  std::uint64_t count = 0;
+  for (const auto& t : c.files.tensors()) {
+    if (!t.name.starts_with("model.language_model.layers.") || t.shape.size() != 1) continue;
+    for (std::size_t i = 0; i < t.count(); ++i, ++count) {
+      const float w = element(t, i);
+      if (w < 0) return {};
+      sum += w;
+    }
+  }
+  const double mean = sum / static_cast<double>(count);
+  if (mean < 0.5) return {};
+  return fail(checkpoint_error(
+      c.files.file_names().front(),
+      "No norm weight of any layer is negative and their mean is " + std::to_string(mean) +
+          ", so 1 seems to have been added to them already; they must be stored without it."));
+}
+
 std::filesystem::path environment_path(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::filesystem::path{} : std::filesystem::path{value};
@@ -172,6 +191,7 @@ result<checkpoint> open_checkpoint(const std::filesystem::path& folder) {
     (e.of == part::text ? c.text_parameters : c.vision_parameters) += c.files.find(e.name)->count();
   }
   if (auto all = refuse_leftovers(c.files, expected); !all) return fail(all.error());
+  if (auto bare = refuse_added_ones(c); !bare) return fail(bare.error());
   if (c.vision_parameters > 0) {
     c.notes.push_back("Vision tower and projector (" + std::to_string(c.vision_parameters) +
                       " parameters) are present and not loaded; images are not served.");

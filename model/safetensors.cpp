@@ -159,8 +159,13 @@ result<std::string> read_index_text(const std::filesystem::path& path) {
   return text;
 }
 
-/// Tensor name to shard name, as the index tells.
-result<std::map<std::string, std::string>> read_index(const std::filesystem::path& path) {
+/// What model.safetensors.index.json tells.
+struct shard_index {
+  std::map<std::string, std::string> shard_of;  ///< by tensor name
+  std::optional<std::int64_t> total_size;       ///< bytes of data in all shards
+};
+
+result<shard_index> read_index(const std::filesystem::path& path) {
   const auto text = read_index_text(path);
   if (!text) return fail(text.error());
   const auto parsed = json::parse(*text);
@@ -169,7 +174,10 @@ result<std::map<std::string, std::string>> read_index(const std::filesystem::pat
   if (!weights || !weights->is_object()) {
     return fail(checkpoint_error(index_file, "It has no weight_map."));
   }
-  std::map<std::string, std::string> map;
+  shard_index index;
+  if (const auto about = parsed->find("metadata"); about && about->find("total_size")) {
+    index.total_size = about->find("total_size")->integer();
+  }
   for (const auto& shard : weights->elements()) {
     const std::string name{shard.is_string() ? shard.string() : ""};
     const bool plain = name.ends_with(".safetensors") && name.find('/') == std::string::npos;
@@ -177,14 +185,14 @@ result<std::map<std::string, std::string>> read_index(const std::filesystem::pat
       return fail(checkpoint_error(index_file, "Tensor " + std::string{shard.key()} +
                                                    " is not mapped to a .safetensors file."));
     }
-    map.emplace(shard.key(), name);
+    index.shard_of.emplace(shard.key(), name);
   }
-  return map;
+  return index;
 }
 
 /// Index and shards must tell the same story.
-result<void> check_index(const tensor_files& files, const std::map<std::string, std::string>& map) {
-  for (const auto& [name, shard] : map) {
+result<void> check_index(const tensor_files& files, const shard_index& index) {
+  for (const auto& [name, shard] : index.shard_of) {
     const auto* t = files.find(name);
     if (t == nullptr || files.file_of(*t) != shard) {
       return fail(
@@ -192,9 +200,15 @@ result<void> check_index(const tensor_files& files, const std::map<std::string, 
     }
   }
   for (const auto& t : files.tensors()) {
-    if (map.contains(t.name)) continue;
+    if (index.shard_of.contains(t.name)) continue;
     return fail(checkpoint_error(
         index_file, "Tensor " + t.name + " of " + files.file_of(t) + " is not listed in it."));
+  }
+  const auto bytes = static_cast<std::int64_t>(files.data_bytes());
+  if (index.total_size.value_or(bytes) != bytes) {
+    return fail(checkpoint_error(index_file, "total_size is " + std::to_string(*index.total_size) +
+                                                 ", but the shards hold " + std::to_string(bytes) +
+                                                 " bytes of tensors."));
   }
   return {};
 }
@@ -276,14 +290,14 @@ result<tensor_files> tensor_files::open(const std::filesystem::path& folder) {
     }
     return files;
   }
-  const auto map = read_index(folder / index_file);
-  if (!map) return fail(map.error());
+  const auto index = read_index(folder / index_file);
+  if (!index) return fail(index.error());
   std::set<std::string> shards;
-  for (const auto& [name, shard] : *map) shards.insert(shard);
+  for (const auto& [name, shard] : index->shard_of) shards.insert(shard);
   for (const auto& shard : shards) {
     if (auto added = files.add_file(folder, shard); !added) return fail(added.error());
   }
-  if (auto same = check_index(files, *map); !same) return fail(same.error());
+  if (auto same = check_index(files, *index); !same) return fail(same.error());
   return files;
 }
 

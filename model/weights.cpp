@@ -1,11 +1,10 @@
 #include "model/weights.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "model/element.hpp"
 
 namespace glimmer {
 namespace {
@@ -17,10 +16,9 @@ constexpr std::size_t staging_bytes_max = std::size_t{64} << 20;
 constexpr std::string_view embedding_name = "model.language_model.embed_tokens.weight";
 
 dtype type_of(const stored_tensor& t) {
-  if (t.type == "BF16") return dtype::bf16;
-  if (t.type == "F16") return dtype::f16;
-  GLIMMER_ASSERT(t.type == "F32", "open_checkpoint lets only three types pass");
-  return dtype::f32;
+  const auto type = plain_type(t);
+  GLIMMER_ASSERT(type.has_value(), "open_checkpoint lets only plain weights pass");
+  return *type;
 }
 
 std::size_t aligned(std::size_t bytes) {
@@ -43,32 +41,6 @@ std::size_t resident_bytes(const ops& op, const stored_tensor& t) {
   if (t.shape.size() == 1) return aligned(static_cast<std::size_t>(t.count()) * sizeof(float));
   if (t.name == embedding_name) return aligned(t.data.size());
   return aligned(op.packed_bytes({t.shape[0], t.shape[1]}, type_of(t)));
-}
-
-float widened(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000u) << 16;
-  const std::uint32_t exponent = half >> 10 & 0x1F;
-  const std::uint32_t fraction = half & 0x3FF;
-  if (exponent == 0) {  // zero and denormals: fraction * 2^-24
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
-/// Element `i` of a BF16, F16 or F32 tensor.
-float element(const stored_tensor& t, std::size_t i) {
-  const auto type = type_of(t);
-  if (type == dtype::f32) {
-    float value = 0;
-    std::memcpy(&value, t.data.data() + i * sizeof value, sizeof value);
-    return value;
-  }
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, t.data.data() + i * sizeof bits, sizeof bits);
-  return type == dtype::f16 ? widened(bits)
-                            : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
 struct memory_plan {

@@ -107,6 +107,25 @@ BOOST_AUTO_TEST_CASE(quantised_modules_are_refused_by_name) {
   BOOST_TEST(method.starts_with("config.json: "));
 }
 
+BOOST_AUTO_TEST_CASE(norms_that_carry_their_one_already_are_refused) {
+  const temporary_folder folder;
+  std::filesystem::copy(synthetic_folder("tiny"), folder.path(),
+                        std::filesystem::copy_options::recursive);
+  auto file = read_text(folder.path() / "model.safetensors");
+  const auto& source = synthetic_checkpoint("tiny").files;
+  const auto data = file.size() - source.data_bytes();
+  for (const auto& t : source.tensors()) {
+    if (!t.name.starts_with("model.language_model.layers.") || t.shape.size() != 1) continue;
+    const auto at =
+        data + static_cast<std::size_t>(t.data.data() - source.tensors()[0].data.data());
+    for (std::size_t i = 0; i < t.data.size(); i += 2) file.replace(at + i, 2, "\x80\x3F");
+  }
+  folder.write("model.safetensors", file);
+  const auto opened = open_checkpoint(folder.path());
+  BOOST_REQUIRE(!opened);
+  BOOST_TEST(opened.error().text.find("1 seems to have been added") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_stands_for_itself) {
   const temporary_folder folder;
   const auto found = resolve_model(folder.path().string(), "/nowhere");

@@ -159,6 +159,9 @@ BOOST_AUTO_TEST_CASE(index_and_shards_must_tell_the_same_story) {
                  .find("not mapped to a .safetensors file") != std::string::npos);
   BOOST_TEST(sentence(R"({"weight_map":{"a":"none.safetensors"}})", "b") ==
              "none.safetensors: The file cannot be opened.");
+  const std::string sized = R"({"metadata":{"total_size":9},)" + right.substr(1);
+  BOOST_TEST(sentence(sized, "b").find("total_size is 9, but the shards hold 8 bytes") !=
+             std::string::npos);
   BOOST_TEST(sentence("{}", "b").find("no weight_map") != std::string::npos);
 }
 

@@ -35,13 +35,26 @@ std::size_t run_end(std::string_view text, std::size_t at, const Predicate& belo
   return at;
 }
 
+/// End of an English contraction ('s, 't, 're, ...) at `at`, or `at`.
+std::size_t contraction_end(std::string_view text, std::size_t at) {
+  for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
+    bool same = text.size() - at >= ending.size();
+    for (std::size_t i = 0; same && i < ending.size(); ++i) {
+      const char c = text[at + i];
+      same = (is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c) == ending[i];
+    }
+    if (same) return at + ending.size();
+  }
+  return at;
+}
+
 /// End of the word that begins at `at`: one foreign character may lead, capitals come first.
 /// `at` itself when no word begins here.
 std::size_t word_end(std::string_view text, std::size_t at) {
   std::size_t letters = at;
   if (!is_letter(text[at]) && !is_digit(text[at]) && !is_newline(text[at])) ++letters;
   if (letters >= text.size() || !is_letter(text[letters])) return at;
-  return run_end(text, run_end(text, letters, is_upper), is_lower);
+  return contraction_end(text, run_end(text, run_end(text, letters, is_upper), is_lower));
 }
 
 /// End of a run of blanks: up to its last line break, else all but the blank before a word.
@@ -57,7 +70,8 @@ std::size_t piece_end(std::string_view text, std::size_t at) {
   if (is_digit(text[at])) return std::min(run_end(text, at, is_digit), at + 3);
   const std::size_t marks = at + (text[at] == ' ' ? 1 : 0);
   if (marks < text.size() && is_mark(text[marks])) {
-    return run_end(text, run_end(text, marks, is_mark), [](char c) { return is_newline(c); });
+    return run_end(text, run_end(text, marks, is_mark),
+                   [](char c) { return is_newline(c) || c == '/'; });
   }
   return blank_end(text, at);
 }
