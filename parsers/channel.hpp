@@ -14,7 +14,7 @@ enum class special_kind : std::uint8_t { start, message, eom, eot, other };
 /// How a special token would look as text, e.g. "<|message|>"; empty for `other`.
 std::string_view spelling(special_kind kind);
 
-/// Who a message is for. `untagged` has no recipient: content, unless it holds calls (rule R7).
+/// Who a message is for. `untagged` has no recipient: content, unless it holds calls.
 enum class channel : std::uint8_t { reasoning, content, untagged, tool };
 
 /// The state the prompt leaves the model in.
