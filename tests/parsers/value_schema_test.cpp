@@ -13,7 +13,7 @@ json parse(std::string_view text) {
   return json::parse(text).value();
 }
 
-int types(std::string_view schema, std::string_view root = "{}") {
+int types(std::string_view schema, const char* root = "{}") {
   const auto found = allowed_types(parse(schema), parse(root));
   return found ? found->bits : -1;
 }
