@@ -34,13 +34,12 @@ result<dtype> activation_type(const std::string& name) {
       "dtype", fmt::format("dtype is '{}'; allowed are auto, bfloat16 and float32.", name)));
 }
 
+/// The checkpoint's own length unless one is set. A longer one is the operator's to choose: no
+/// table of the model depends on it.
 result<std::uint32_t> model_len(const engine_settings& settings, const text_config& model) {
   const auto most = static_cast<std::uint32_t>(model.positions_max);
   const auto length = settings.max_model_len.value_or(most);
   if (length == 0) return refuse("max_model_len", length, "at least 1 token is needed");
-  if (length > most)
-    return refuse("max_model_len", length,
-                  fmt::format("the checkpoint allows at most {} (max_position_embeddings)", most));
   return length;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "engine/engine_settings.hpp"
 #include "gpu/device.hpp"
 #include "model/activations.hpp"
 #include "model/config.hpp"
@@ -14,18 +15,6 @@
 #include "scheduler/scheduler_config.hpp"
 
 namespace glimmer {
-
-/// What an operator may choose. Names and meanings are vLLM's.
-struct engine_settings {
-  std::optional<std::uint32_t> max_model_len;  ///< absent: what the checkpoint says
-  std::uint32_t max_num_seqs = 64;
-  std::uint32_t max_num_batched_tokens = 2048;
-  std::uint32_t block_size = 16;
-  double memory_utilization = 0.9;              ///< share of the device's memory, (0, 1]
-  std::optional<std::uint64_t> kv_cache_bytes;  ///< instead of what memory_utilization leaves
-  std::string dtype = "auto";                   ///< auto, bfloat16, float32: of activations and KV
-  std::uint32_t threads = 0;                    ///< host threads of the device; 0 = one a processor
-};
 
 /// What model and device say.
 struct engine_facts {

@@ -107,7 +107,6 @@ BOOST_AUTO_TEST_CASE(weights_that_leave_nothing_are_refused_and_not_underflowed)
 BOOST_AUTO_TEST_CASE(each_wrong_setting_is_refused_by_name) {
   const auto facts = released(512 * gibi);
   const auto nan = std::numeric_limits<double>::quiet_NaN();
-  BOOST_TEST(says(refusal({.max_model_len = 131'073}, facts), "at most 131072"));
   BOOST_TEST(says(refusal({.max_model_len = 0}, facts), "max_model_len is 0"));
   BOOST_TEST(says(refusal({.max_num_seqs = 0}, facts), "max_num_seqs"));
   BOOST_TEST(says(refusal({.max_num_seqs = 64, .max_num_batched_tokens = 63}, facts),
@@ -117,6 +116,12 @@ BOOST_AUTO_TEST_CASE(each_wrong_setting_is_refused_by_name) {
   for (const double share : {0.0, -1.0, 1.01, nan})
     BOOST_TEST(says(refusal({.memory_utilization = share}, facts), "gpu_memory_utilization"));
   BOOST_TEST(says(refusal({.dtype = "float16"}, facts), "dtype is 'float16'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_beyond_the_checkpoints_is_the_operators_choice) {
+  BOOST_TEST(
+      derive_config({.max_model_len = 262'144}, released(512 * gibi))->scheduler.max_model_len ==
+      262'144u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

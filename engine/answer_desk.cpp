@@ -1,0 +1,229 @@
+#include "engine/answer_desk.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace glimmer {
+namespace {
+
+/// What the client is told of an ending that is no answer.
+std::optional<error> failure_of(const sequence_finished& ending) {
+  switch (ending.cause) {
+    case end_cause::stop_token:
+    case end_cause::length:
+    case end_cause::stop_string: return std::nullopt;
+    case end_cause::cancelled:
+      return error{error_kind::unavailable, "cancelled", "", "The request was cancelled."};
+    case end_cause::deadline:
+      return error{error_kind::unavailable, "timeout", "", "The request's time is over."};
+    case end_cause::error: break;
+  }
+  return error{error_kind::device, "", "", "The model could not compute this request."};
+}
+
+double seconds(duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+std::string_view reason_label(const std::optional<error>& failed) {
+  if (!failed) return "stop";
+  return failed->code == "cancelled" || failed->code == "timeout" ? "abort" : "error";
+}
+
+}  // namespace
+
+answer_desk::answer_desk(config setup)
+    : setup_{std::move(setup)}, counters_{setup_.context_tokens} {}
+
+answer_desk::open_request* answer_desk::find(request_id request) {
+  const auto at = open_.find(request);
+  return at == open_.end() ? nullptr : &at->second;
+}
+
+sequence_request answer_desk::open(std::shared_ptr<const accepted_request> accepted) {
+  const auto& prepared = accepted->prepared;
+  sequence_request out{.request = accepted->request,
+                       .choices = {},
+                       .prompt = prepared.prompt,
+                       .token_window = setup_.token_window,
+                       .priority = accepted->priority,
+                       .fairness_key = accepted->fairness_key,
+                       .cache_salt = accepted->cache_salt,
+                       .deadline = std::nullopt};
+  const auto context = make_digest_context(
+      setup_.tokens, accepted->response,
+      {.process = setup_.process_key, .request = accepted->request.value, .choice = 0});
+  open_request entry{.accepted = accepted,
+                     .answer = chat_answer{accepted->response,
+                                           {.id = accepted->answer_id,
+                                            .created = accepted->created,
+                                            .prompt_tokens = accepted->response.return_token_ids
+                                                                 ? *prepared.prompt
+                                                                 : std::vector<token_id>{}}}};
+  entry.prompt.prompt_tokens = static_cast<std::uint32_t>(prepared.prompt->size());
+  entry.left = prepared.choices.size();
+  for (std::uint32_t i = 0; i < prepared.choices.size(); ++i) {
+    out.choices.push_back({.id = sequence_of(accepted->request, i),
+                           .params = std::make_shared<const sampling_params>(prepared.choices[i])});
+    entry.choices.push_back({.digester = token_digester{context, {prepared.end, i}}});
+  }
+  const bool fresh = open_.emplace(accepted->request, std::move(entry)).second;
+  GLIMMER_ASSERT(fresh, "a request is opened once");
+  return out;
+}
+
+void answer_desk::admitted(request_id request) {
+  auto* at = find(request);
+  GLIMMER_ASSERT(at != nullptr, "only open requests are admitted");
+  at->answer.begin(at->prompt, at->bytes);
+  counters_.observe(counters_.series(metric::request_prompt_tokens), at->prompt.prompt_tokens);
+  counters_.observe(counters_.series(metric::request_params_n),
+                    static_cast<double>(at->choices.size()));
+  // Unary answers tell it too, without bytes: a frontend whose client has gone repeats its cancel.
+  mail_.pieces.push_back({.request = request,
+                          .bytes = std::exchange(at->bytes, {}),
+                          .stream = at->accepted->response.stream});
+}
+
+void answer_desk::refused(request_id request, const error& why) {
+  GLIMMER_ASSERT(open_.erase(request) == 1, "only open requests are refused");
+  mail_.refusals.push_back({request, why});
+}
+
+void answer_desk::take(const committed& step, time_point now) {
+  const auto touch = [&](request_id request) -> open_request& {
+    auto* at = find(request);
+    GLIMMER_ASSERT(at != nullptr, "a sequence's request is open until its last ending");
+    if (!std::exchange(at->touched, true)) touched_.push_back(request);
+    return *at;
+  };
+  for (const auto& output : step.outputs) digest(touch(output.request), output, now);
+  for (const auto& ending : step.finished) finish(touch(ending.request), ending);
+  for (const auto request : std::exchange(touched_, {})) settle(*find(request), now);
+}
+
+void answer_desk::digest(open_request& at, const sequence_output& output, time_point now) {
+  const auto index = choice_of(output.id);
+  auto& one = at.choices.at(index);
+  at.stands_for.push_back({output.id, static_cast<std::uint32_t>(output.tokens.size())});
+  if (one.found_end || at.failed) return;
+  events_.clear();
+  const auto before = one.digester.tokens();
+  const auto digested = one.digester.push(output.tokens, events_);
+  const auto taken = one.digester.tokens() - before;
+  const auto logprobs = spell(output);
+  at.answer.add(
+      index,
+      {.events = events_,
+       .logprobs = std::span{logprobs}.first(std::min<std::size_t>(taken, logprobs.size())),
+       .tokens = std::span{output.tokens}.first(taken),
+       .usage = {.prompt_tokens = at.prompt.prompt_tokens,
+                 .cached_tokens = at.prompt.cached_tokens,
+                 .completion_tokens = one.digester.tokens(),
+                 .reasoning_tokens = one.digester.reasoning_tokens()}},
+      at.bytes);
+  count_tokens(at, taken, now);
+  if (!digested.ended) return;
+  one.found_end = true;
+  one.stop_string = digested.stop_string;
+  mail_.ends.push_back({output.id, digested.end_index});
+}
+
+void answer_desk::finish(open_request& at, const sequence_finished& ending) {
+  GLIMMER_ASSERT(at.left > 0, "a sequence ends once");
+  --at.left;
+  if (at.failed) return;
+  at.failed = failure_of(ending);
+  if (at.failed) return;
+  const auto index = choice_of(ending.id);
+  auto& one = at.choices.at(index);
+  events_.clear();
+  const bool cut = ending.cause == end_cause::length && !one.found_end;
+  const auto reason =
+      one.digester.finish(cut ? finish_reason::length : finish_reason::stop, events_);
+  auto usage = ending.usage;
+  usage.reasoning_tokens = one.digester.reasoning_tokens();
+  at.prompt.cached_tokens = usage.cached_tokens;
+  at.answer.add(index, {.events = events_, .usage = usage}, at.bytes);
+  choice_end end{.reason = reason, .usage = usage};
+  const auto& own = at.accepted->prepared.choices.at(index).stop_token_ids;
+  if (one.stop_string) {
+    end.cause = *one.stop_string;
+  } else if (ending.stop_token && std::ranges::binary_search(own, *ending.stop_token)) {
+    end.cause = *ending.stop_token;
+  }
+  at.answer.finish(index, end, at.bytes);
+  counters_.observe(counters_.series(metric::request_generation_tokens), usage.completion_tokens);
+  counters_.add(counters_.series(metric::reasoning_tokens), usage.reasoning_tokens);
+}
+
+/// Sends what the step made of one request, and its end when no choice is left.
+void answer_desk::settle(open_request& at, time_point now) {
+  at.touched = false;
+  if (at.left > 0) return send_piece(at, false);
+  const auto request = at.accepted->request;
+  const bool stream = at.accepted->response.stream;
+  if (at.failed && !stream) {
+    mail_.refusals.push_back({request, *at.failed});
+    mail_.windows.insert(mail_.windows.end(), at.stands_for.begin(), at.stands_for.end());
+  } else {
+    if (at.failed) {
+      at.answer.abort(*at.failed, at.bytes);
+    } else {
+      at.answer.end(at.bytes);
+    }
+    send_piece(at, true);
+  }
+  count_ending(at, now);
+  open_.erase(request);
+}
+
+void answer_desk::send_piece(open_request& at, bool last) {
+  if (at.bytes.empty() && !last) {
+    mail_.windows.insert(mail_.windows.end(), at.stands_for.begin(), at.stands_for.end());
+    at.stands_for.clear();
+    return;
+  }
+  mail_.pieces.push_back({.request = at.accepted->request,
+                          .bytes = std::exchange(at.bytes, {}),
+                          .stands_for = std::exchange(at.stands_for, {}),
+                          .stream = at.accepted->response.stream,
+                          .last = last});
+}
+
+std::vector<spelled_logprob> answer_desk::spell(const sequence_output& output) const {
+  std::vector<spelled_logprob> out;
+  for (const auto& entry : output.logprobs) {
+    const auto text = [&](token_id token) {
+      return std::string{setup_.tokens->words().bytes(token)};
+    };
+    auto& spelled = out.emplace_back(text(entry.token), entry.logprob);
+    for (const auto& [token, logprob] : entry.top) spelled.top.emplace_back(text(token), logprob);
+  }
+  return out;
+}
+
+void answer_desk::count_tokens(open_request& at, std::size_t tokens, time_point now) {
+  if (tokens == 0) return;
+  counters_.add(counters_.series(metric::generation_tokens), static_cast<double>(tokens));
+  if (!at.first_token) {
+    at.first_token = now;
+    counters_.add(counters_.series(metric::prompt_tokens), at.prompt.prompt_tokens);
+    counters_.observe(counters_.series(metric::time_to_first_token),
+                      seconds(now - at.accepted->arrived));
+  } else {
+    counters_.observe(counters_.series(metric::inter_token_latency), seconds(now - at.last_token));
+  }
+  at.last_token = now;
+}
+
+void answer_desk::count_ending(const open_request& at, time_point now) {
+  counters_.add(counters_.series(metric::request_success,
+                                 {{"finished_reason", std::string{reason_label(at.failed)}}}));
+  counters_.observe(counters_.series(metric::e2e_latency), seconds(now - at.accepted->arrived));
+}
+
+}  // namespace glimmer

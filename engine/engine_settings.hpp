@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace glimmer {
+
+/// What an operator may choose. Names and meanings are vLLM's.
+struct engine_settings {
+  std::optional<std::uint32_t> max_model_len;  ///< absent: what the checkpoint says
+  std::uint32_t max_num_seqs = 64;
+  std::uint32_t max_num_batched_tokens = 2048;
+  std::uint32_t block_size = 16;
+  double memory_utilization = 0.9;              ///< share of the device's memory, (0, 1]
+  std::optional<std::uint64_t> kv_cache_bytes;  ///< instead of what memory_utilization leaves
+  std::string dtype = "auto";                   ///< auto, bfloat16, float32: of activations and KV
+  std::uint32_t threads = 0;                    ///< host threads of the device; 0 = one a processor
+};
+
+}  // namespace glimmer

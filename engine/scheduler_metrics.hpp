@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "protocol/metrics.hpp"
+#include "scheduler/scheduler_stats.hpp"
+
+namespace glimmer {
+
+/// Who publishes metrics: frontends count from `frontend`, parsers from `parser`.
+struct metrics_source {
+  static constexpr std::uint32_t scheduler = 0;
+  static constexpr std::uint32_t parser = 1'000;
+  static constexpr std::uint32_t frontend = 2'000;
+};
+
+/// Writes the scheduler's state into `into`, under the names of protocol/metric_names. What only
+/// grows is counted by its difference to `before`, the stats of the last call.
+void count_scheduler(metrics& into, const scheduler_stats& stats, const scheduler_stats& before);
+
+}  // namespace glimmer
