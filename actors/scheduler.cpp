@@ -1,0 +1,116 @@
+#include "actors/scheduler.hpp"
+
+#include <fmt/core.h>
+
+#include <caf/all.hpp>
+#include <optional>
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/real_clock.hpp"
+#include "engine/scheduler_metrics.hpp"
+#include "engine/step_routing.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace glimmer {
+namespace {
+
+constexpr auto publish_period = std::chrono::milliseconds{500};
+
+struct scheduling {
+  static inline const char* name = "scheduler";
+  std::optional<scheduler> core;
+  message::peers_known peers;
+  metrics counters;
+  scheduler_stats counted;  // what the counters already hold
+};
+using scheduler_self = caf::stateful_actor<scheduling>;
+
+void deliver(scheduler_self* self, committed step) {
+  auto& parsers = self->state.peers.parsers;
+  auto routed = route_step(std::move(step), parsers.size());
+  for (std::size_t i = 0; i < routed.size(); ++i) {
+    if (routed[i]) self->send(parsers[i], message::tokens_ready{std::move(routed[i])});
+  }
+}
+
+/// After anything that may have given the core something to do.
+void go_on(scheduler_self* self) {
+  auto& core = *self->state.core;
+  auto plan = core.plan(monotonic_now());
+  if (auto ended = core.take_finished(); !ended.empty()) deliver(self, {{}, std::move(ended)});
+  if (!plan) return;
+  self->send(self->state.peers.executor,
+             message::run_step{std::make_shared<const step_plan>(std::move(*plan))});
+}
+
+void publish(scheduler_self* self) {
+  const auto stats = self->state.core->stats();
+  count_scheduler(self->state.counters, stats, std::exchange(self->state.counted, stats));
+  const auto& supervisor = self->state.peers.supervisor;
+  self->send(supervisor, message::state_changed{{.scheduler = stats}});
+  self->send(supervisor,
+             message::metrics_published{metrics_source::scheduler,
+                                        std::make_shared<const metrics>(self->state.counters)});
+}
+
+void submit(scheduler_self* self, const message::submit_sequence& m) {
+  const auto parser = caf::actor_cast<caf::actor>(self->current_sender());
+  const auto request = m.sequences.request;
+  if (auto taken = self->state.core->admit(m.sequences, monotonic_now()); !taken) {
+    return self->send(parser, message::sequence_refused{request, taken.error()});
+  }
+  self->send(parser, message::sequence_admitted{request});
+  go_on(self);
+}
+
+caf::behavior live(scheduler_self* self, const scheduler_config& config, const event_log& log) {
+  self->state.core.emplace(config);
+  auto& core = *self->state.core;
+  return {
+      [=](message::peers_known& m) {
+        self->state.peers = std::move(m);
+        self->send(self, message::tick{});
+      },
+      [=](const message::submit_sequence& m) { submit(self, m); },
+      [=, &core](const message::cancel_request& m) {
+        core.cancel(m.request, m.reason);
+        go_on(self);
+      },
+      [=, &core](const message::end_sequence& m) {
+        core.end(m.sequence, m.output_index);
+        go_on(self);
+      },
+      [=, &core](const message::window_returned& m) {
+        for (const auto& [sequence, tokens] : m.taken) core.grant(sequence, tokens);
+        go_on(self);
+      },
+      [=, &core](const message::step_done& m) {
+        deliver(self, core.commit(*m.result, monotonic_now()));
+        go_on(self);
+      },
+      [=, &core](const message::step_failed& m) {
+        log.error("step failed", fmt::format("step={} {}", m.step.value, m.why.text));
+        core.fail_step(m.step, monotonic_now());
+        go_on(self);
+      },
+      [=, &core](message::leave) {
+        core.cancel_all(cancel_reason::shutdown);
+        go_on(self);
+      },
+      [=](message::tick) {
+        go_on(self);
+        publish(self);
+        self->delayed_send(self, publish_period, message::tick{});
+      },
+  };
+}
+
+}  // namespace
+
+caf::actor spawn_scheduler(caf::actor_system& system, const scheduler_config& config,
+                           event_log log) {
+  return system.spawn<caf::detached>(live, config, log);
+}
+
+}  // namespace glimmer

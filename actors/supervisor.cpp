@@ -1,0 +1,119 @@
+#include "actors/supervisor.hpp"
+
+#include <fmt/core.h>
+
+#include <caf/all.hpp>
+#include <utility>
+
+#include "actors/messages.hpp"
+
+namespace glimmer {
+namespace {
+
+struct watch {
+  static inline const char* name = "supervisor";
+  supervisor_setup setup;
+  message::crew_known crew;
+  engine_state state;
+  std::size_t drained = 0;
+  bool ended = false;
+};
+using supervisor_self = caf::stateful_actor<watch>;
+
+void tell_frontends(supervisor_self* self) {
+  for (const auto& to : self->state.crew.frontends) {
+    self->send(to, message::state_changed{self->state.state});
+  }
+}
+
+void enter(supervisor_self* self, engine_phase phase) {
+  self->state.state.phase = phase;
+  self->state.setup.log.info("engine", fmt::format("phase={}", to_string(phase)));
+  tell_frontends(self);
+}
+
+void end(supervisor_self* self, engine_end how) {
+  if (std::exchange(self->state.ended, true)) return;
+  self->state.setup.on_end(how);
+}
+
+void start_drain(supervisor_self* self) {
+  auto& s = self->state;
+  if (s.state.phase == engine_phase::draining) return;
+  enter(self, engine_phase::draining);
+  if (s.crew.frontends.empty()) return end(self, engine_end::drained);
+  for (const auto& to : s.crew.frontends) self->send(to, message::drain{});
+  self->delayed_send(self, s.setup.drain_time, message::leave{});
+}
+
+/// The time to drain is over, or somebody asked twice.
+void cut(supervisor_self* self) {
+  if (self->state.ended) return;
+  self->state.setup.log.warning("engine", "open requests are cut");
+  self->send(self->state.crew.scheduler, message::leave{});
+  end(self, engine_end::cut);
+}
+
+void on_death(supervisor_self* self, const caf::down_msg& died) {
+  if (self->state.ended) return;
+  const bool device = died.source == self->state.crew.executor.address();
+  self->state.setup.log.error("actor died",
+                              fmt::format("actor={} device={} why={}", died.source.id(), device,
+                                          self->system().render(died.reason)));
+  enter(self, engine_phase::failed);
+  end(self, device ? engine_end::device_lost : engine_end::actor_died);
+}
+
+void meet(supervisor_self* self, message::crew_known& crew) {
+  auto& s = self->state;
+  s.crew = std::move(crew);
+  self->monitor(s.crew.scheduler);
+  self->monitor(s.crew.executor);
+  for (const auto* several : {&s.crew.tokenizers, &s.crew.parsers, &s.crew.frontends}) {
+    for (const auto& one : *several) self->monitor(one);
+  }
+  tell_frontends(self);
+}
+
+caf::behavior live(supervisor_self* self, const supervisor_setup& setup) {
+  self->state.setup = setup;
+  self->set_down_handler([=](const caf::down_msg& died) { on_death(self, died); });
+  return {
+      [=](message::crew_known& m) { meet(self, m); },
+      [=](message::executor_ready) {
+        if (self->state.state.phase != engine_phase::loading) return;
+        enter(self, engine_phase::serving);
+        self->state.setup.on_ready();
+      },
+      [=](const message::executor_failed& m) {
+        self->state.setup.log.error("not loaded", m.why.text);
+        enter(self, engine_phase::failed);
+        end(self, engine_end::not_loaded);
+      },
+      [=](const message::state_changed& m) {
+        self->state.state.scheduler = m.state.scheduler;
+        tell_frontends(self);
+      },
+      [=](const message::metrics_published& m) {
+        const auto from = self->current_sender();
+        for (const auto& to : self->state.crew.frontends) {
+          if (caf::actor_cast<caf::strong_actor_ptr>(to) != from) self->send(to, m);
+        }
+      },
+      [=](message::drain) { start_drain(self); },
+      [=](message::drained) {
+        if (++self->state.drained == self->state.crew.frontends.size()) {
+          end(self, engine_end::drained);
+        }
+      },
+      [=](message::leave) { cut(self); },
+  };
+}
+
+}  // namespace
+
+caf::actor spawn_supervisor(caf::actor_system& system, supervisor_setup setup) {
+  return system.spawn(live, std::move(setup));
+}
+
+}  // namespace glimmer
