@@ -66,6 +66,15 @@ result<void> limit(server_options& options, values v) {
   return {};
 }
 
+template <auto Member, std::uint64_t Least, std::uint64_t Most>
+result<void> setting(server_options& options, values v) {
+  const auto n = whole_number(v[0], {Least, Most});
+  if (!n) return fail(n.error());
+  options.engine.*Member =
+      static_cast<std::remove_reference_t<decltype(options.engine.*Member)>>(*n);
+  return {};
+}
+
 template <auto Member>
 result<void> text(server_options& options, values v) {
   options.*Member = v[0];
@@ -96,7 +105,7 @@ result<void> memory_utilization(server_options& options, values v) {
   if (code != std::errc{} || rest != end || !(share > 0 && share <= 1)) {
     return refuse(fmt::format("'{}' is not a share above 0 and up to 1", v[0]));
   }
-  options.memory_utilization = share;
+  options.engine.memory_utilization = share;
   return {};
 }
 
@@ -108,7 +117,7 @@ result<void> parser_name(server_options&, values v) {
 result<void> dtype_name(server_options& options, values v) {
   for (const auto* known : {"auto", "bfloat16", "float32"}) {
     if (v[0] == known) {
-      options.dtype = v[0];
+      options.engine.dtype = v[0];
       return {};
     }
   }
@@ -211,21 +220,21 @@ constexpr auto rows = std::to_array<row>({
 
     // engine
     {"max-model-len", "engine", arity::one, "tokens of prompt and answer together",
-     number<&so::max_model_len, 1, 16 * million>},
+     setting<&engine_settings::max_model_len, 1, 16 * million>},
     {"max-num-seqs", "engine", arity::one, "sequences computed at a time",
-     number<&so::max_num_seqs, 1, 65'536>},
+     setting<&engine_settings::max_num_seqs, 1, 65'536>},
     {"max-num-batched-tokens", "engine", arity::one, "tokens computed in one step",
-     number<&so::max_num_batched_tokens, 1, million>},
+     setting<&engine_settings::max_num_batched_tokens, 1, million>},
     {"block-size", "engine", arity::one, "tokens a KV block holds",
-     number<&so::block_size, 1, 1024>},
+     setting<&engine_settings::block_size, 1, 1024>},
     {"gpu-memory-utilization", "engine", arity::one, "share of the device's memory to use",
      memory_utilization},
     {"kv-cache-memory", "engine", arity::one, "bytes of KV cache, instead of what is left",
-     number<&so::kv_cache_bytes, 1, UINT64_MAX>},
+     setting<&engine_settings::kv_cache_bytes, 1, UINT64_MAX>},
     {"kv-cache-dtype", "engine", arity::one, "auto or bfloat16", kv_dtype},
     {"dtype", "engine", arity::one, "auto, bfloat16 or float32", dtype_name},
     {"cpu-threads", "engine", arity::one, "threads that compute; 0 = one per core",
-     number<&so::cpu_threads, 0, 1024>},
+     setting<&engine_settings::threads, 0, 1024>},
     {"tensor-parallel-size", "engine", arity::one, "devices per replica", tensor_parallel},
     {"pipeline-parallel-size", "engine", arity::one, "1", only_one},
     {"data-parallel-size", "engine", arity::one, "1", only_one},

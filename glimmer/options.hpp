@@ -9,6 +9,8 @@
 
 #include "base/limits.hpp"
 #include "base/result.hpp"
+#include "engine/engine_settings.hpp"
+#include "glimmer/visibility.hpp"
 
 namespace glimmer {
 
@@ -30,16 +32,7 @@ struct server_options {
   std::uint32_t tokenizers = 1;
   std::uint32_t parsers = 1;
 
-  // engine
-  std::optional<std::uint32_t> max_model_len;  ///< absent: what the checkpoint says
-  std::uint32_t max_num_seqs = 64;
-  std::uint32_t max_num_batched_tokens = 2048;
-  std::uint32_t block_size = 16;
-  double memory_utilization = 0.9;
-  std::optional<std::uint64_t> kv_cache_bytes;
-  std::string dtype = "auto";
-  std::uint32_t cpu_threads = 0;  ///< 0: one per core
-
+  engine_settings engine;
   struct limits limits;
 
   bool help = false;
@@ -49,19 +42,19 @@ struct server_options {
 
 /// Reads a command line (without the program's name). A config file named by --config is applied
 /// first, so that flags win. Fails with one sentence; an unknown name comes with a suggestion.
-result<server_options> parse_options(std::span<const std::string> arguments);
+GLIMMER_API result<server_options> parse_options(std::span<const std::string> arguments);
 
 /// Applies one setting, as a flag (`name` without dashes) would. Known to the config reader too.
-result<void> apply_option(server_options& options, std::string_view name,
-                          std::span<const std::string> values);
+GLIMMER_API result<void> apply_option(server_options& options, std::string_view name,
+                                      std::span<const std::string> values);
 
 /// The section of `glimmerd.conf` in which `name` may stand; empty if there is no such setting.
-std::string_view section_of(std::string_view name);
+GLIMMER_API std::string_view section_of(std::string_view name);
 
 /// The known name closest to `name`, if any is close enough to be meant.
-std::optional<std::string_view> closest_option(std::string_view name);
+GLIMMER_API std::optional<std::string_view> closest_option(std::string_view name);
 
 /// The text of --help.
-std::string options_help();
+GLIMMER_API std::string options_help();
 
 }  // namespace glimmer

@@ -45,8 +45,8 @@ BOOST_AUTO_TEST_CASE(the_published_recipe_for_many_devices_is_accepted) {
   BOOST_REQUIRE(options);
   BOOST_TEST(options->model == "/model");
   BOOST_TEST(options->served_model_names.at(0) == "muse-glimmer");
-  BOOST_TEST(options->max_model_len.value() == 131072u);
-  BOOST_TEST(options->memory_utilization == 0.92);
+  BOOST_TEST(options->engine.max_model_len.value() == 131072u);
+  BOOST_TEST(options->engine.memory_utilization == 0.92);
   BOOST_TEST(options->notes.size() == 1u);
 }
 
@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(a_flag_of_many_values_takes_all_that_follow) {
 }
 
 BOOST_AUTO_TEST_CASE(lengths_may_be_written_in_thousands) {
-  BOOST_TEST(parsed("--max-model-len 32k")->max_model_len.value() == 32'000u);
-  BOOST_TEST(parsed("--max-model-len 32K")->max_model_len.value() == 32'768u);
+  BOOST_TEST(parsed("--max-model-len 32k")->engine.max_model_len.value() == 32'000u);
+  BOOST_TEST(parsed("--max-model-len 32K")->engine.max_model_len.value() == 32'768u);
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_flag_is_refused_with_the_one_that_was_meant) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_config_file_sets_what_flags_may_override) {
   const auto options = parsed("--port 8200 --config " + file.path);
   BOOST_REQUIRE_MESSAGE(options, options.error().text);
   BOOST_TEST(options->port == 8200);
-  BOOST_TEST(options->block_size == 32u);
+  BOOST_TEST(options->engine.block_size == 32u);
   BOOST_TEST(options->served_model_names.size() == 2u);
 }
 

@@ -1,0 +1,203 @@
+#include "glimmer/assembly.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "actors/real_clock.hpp"
+#include "engine/load.hpp"
+#include "gpu/cpu/cpu_device.hpp"
+#include "model/checkpoint.hpp"
+#include "protocol/openai/models_list.hpp"
+#include "tokenizer/tokenizer.hpp"
+
+namespace glimmer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An executor with the device it lives on.
+class device_stepper final : public stepper {
+ public:
+  static result<std::unique_ptr<stepper>> load(std::unique_ptr<device> home,
+                                               const checkpoint& source,
+                                               const engine_config& config) {
+    auto loaded = load_executor(*home, source, config);
+    if (!loaded) return fail(loaded.error());
+    return std::unique_ptr<stepper>{new device_stepper{std::move(home), std::move(*loaded)}};
+  }
+  result<step_result> run(const step_plan& plan) override { return steps_->run(plan); }
+
+ private:
+  device_stepper(std::unique_ptr<device> home, std::unique_ptr<executor> steps)
+      : home_{std::move(home)}, steps_{std::move(steps)} {}
+  std::unique_ptr<device> home_;
+  std::unique_ptr<executor> steps_;
+};
+
+/// Random for every process: answer ids, call ids and seeds must not repeat after a restart.
+std::uint64_t draw_process_key() {
+  std::random_device source;
+  return std::uint64_t{source()} << 32 | source();
+}
+
+sampling_params sampling_defaults(const generation_defaults& from) {
+  sampling_params out;
+  out.temperature = from.temperature.value_or(out.temperature);
+  out.top_p = from.top_p.value_or(out.top_p);
+  out.min_p = from.min_p.value_or(out.min_p);
+  out.top_k = from.top_k.value_or(out.top_k);
+  out.repetition_penalty = from.repetition_penalty.value_or(out.repetition_penalty);
+  return out;
+}
+
+/// --generation-config: the checkpoint's own, none, or another folder's.
+result<sampling_params> chosen_sampling(const std::string& choice, const checkpoint& source) {
+  if (choice == "auto") return sampling_defaults(source.defaults);
+  if (choice == "vllm") return sampling_params{};
+  if (!fs::exists(fs::path{choice} / "generation_config.json")) {
+    return fail(bad_value("generation-config",
+                          fmt::format("--generation-config: {} holds no generation_config.json; "
+                                      "auto, vllm and a folder with that file are allowed",
+                                      choice)));
+  }
+  const auto other = read_generation_defaults(choice);
+  if (!other) return fail(other.error());
+  return sampling_defaults(*other);
+}
+
+struct opened {
+  std::string given;  // the model's name as the operator wrote it
+  std::shared_ptr<const checkpoint> source;
+  std::shared_ptr<const tokenizer> tokens;
+};
+
+result<opened> open_model(const server_options& options) {
+  auto given = options.model;
+  if (given.empty()) {
+    const auto own = embedded_model();
+    if (!own) return fail(own.error());
+    given = *own;
+  }
+  const auto folder = resolve_model(given, hub_cache_folder());
+  if (!folder) return fail(folder.error());
+  auto source = open_checkpoint(*folder);
+  if (!source) return fail(source.error());
+  const auto tokens = tokenizer::load((*folder / "tokenizer.json").string());
+  if (!tokens) return fail(tokens.error());
+  return opened{std::move(given), std::make_shared<const checkpoint>(std::move(*source)), *tokens};
+}
+
+std::vector<std::string> served_names(const server_options& options, const std::string& given) {
+  if (!options.served_model_names.empty()) return options.served_model_names;
+  if (options.model.empty()) return {"glimmer"};
+  return {given};
+}
+
+desk_config plan_desk(const server_options& options, std::span<const std::string> names,
+                      std::uint32_t context_tokens) {
+  std::vector<model_entry> models;
+  for (const auto& name : names) {
+    models.push_back({.id = name,
+                      .root = names.front(),
+                      .context_tokens = context_tokens,
+                      .created = wall_now()});
+  }
+  return {.bounds = options.limits,
+          .api_keys = options.api_keys,
+          .models_body = models_body(models),
+          .version_body = version_body(glimmer_version()),
+          .common_labels = {{"model_name", names.front()}, {"engine", "0"}},
+          .label_seed = draw_process_key(),
+          .context_tokens = context_tokens};
+}
+
+void log_start(const event_log& log, const server_options& options, const checkpoint& source,
+               const engine_config& config) {
+  for (const auto& note : options.notes) log.warning("option", note);
+  for (const auto& note : source.notes) log.info("checkpoint", note);
+  if (config.scheduler.max_model_len > source.config.text.positions_max) {
+    log.warning("sizes",
+                fmt::format("max_model_len {} is beyond the {} the checkpoint was made for",
+                            config.scheduler.max_model_len, source.config.text.positions_max));
+  }
+  log.info("sizes", config.summary);
+}
+
+}  // namespace
+
+result<std::string> embedded_model() {
+  std::error_code code;
+  const auto self = fs::read_symlink("/proc/self/exe", code);
+  if (!code) {
+    // build/glimmer/glimmerd -> build/models/default; PREFIX/bin -> PREFIX/share/glimmer/...
+    const auto above = self.parent_path().parent_path();
+    for (const auto& folder : {above / "models/default", above / "share/glimmer/models/default"}) {
+      if (fs::exists(folder / "config.json")) return folder.string();
+    }
+  }
+  return fail(
+      {error_kind::not_found, "no_model", "",
+       "No model was named and none lies beside the executable; name a checkpoint folder."});
+}
+
+result<assembly> assemble(const server_options& options, engine_events events,
+                          engine::with_http http) {
+  const event_log log{parse_log_level(options.log_level)};
+  auto model = open_model(options);
+  if (!model) return fail(model.error());
+  auto home = make_cpu_device({.threads = options.engine.threads});
+  const auto config = derive_config(options.engine, facts_of(*model->source, *home));
+  if (!config) return fail(config.error());
+  const auto sampling = chosen_sampling(options.generation_config, *model->source);
+  if (!sampling) return fail(sampling.error());
+  log_start(log, options, *model->source, *config);
+
+  const auto names = served_names(options, model->given);
+  const auto context = config->scheduler.max_model_len;
+  const auto vocab = static_cast<std::uint32_t>(model->source->config.text.vocab_size);
+  const auto key = draw_process_key();
+  auto scheduling = config->scheduler;
+  scheduling.queued_tokens_max = options.limits.queued_tokens;
+  scheduling.parked_max = std::chrono::milliseconds{options.limits.parked_ms};
+  auto shared_home = std::make_shared<std::unique_ptr<device>>(std::move(home));
+  return assembly{
+      .plan = {.scheduling = scheduling,
+               .load_stepper =
+                   [shared_home, source = model->source, config = *config] {
+                     return device_stepper::load(std::move(*shared_home), *source, config);
+                   },
+               .intake = std::make_shared<const request_intake>(
+                   intake_rules{.requests = {.served_models = names,
+                                             .defaults = *sampling,
+                                             .vocab_tokens = vocab,
+                                             .bounds = options.limits},
+                                .seed = options.seed,
+                                .process_key = key},
+                   request_preparer{model->tokens,
+                                    {.context_tokens = context, .vocab_tokens = vocab}}),
+               .answers = {.tokens = model->tokens,
+                           .process_key = key,
+                           .token_window = options.limits.token_window,
+                           .context_tokens = context},
+               .tokenizers = options.tokenizers,
+               .parsers = options.parsers,
+               .frontends = http == engine::with_http::yes ? options.frontends : 0,
+               .desk = plan_desk(options, names, context),
+               .listen = {.address = {.host = options.host, .port = options.port},
+                          .connections_max = options.limits.connections},
+               .supervision = {.log = log,
+                               .drain_time = std::chrono::seconds{options.drain_seconds},
+                               .on_ready = std::move(events.on_ready),
+                               .on_end =
+                                   [on_end = std::move(events.on_end)](engine_end how) {
+                                     if (on_end) on_end(static_cast<int>(how));
+                                   }}},
+      .model_name = names.front()};
+}
+
+}  // namespace glimmer
