@@ -34,8 +34,7 @@ error duplicate_sequence() {
 scheduler::scheduler(scheduler_config config)
     : config_{checked(std::move(config))},
       blocks_{blocks_of(config_)},
-      rules_{config_, blocks_.positions_max()},
-      pace_{config_.pace} {}
+      rules_{config_, blocks_.positions_max()} {}
 
 // --- Requests ------------------------------------------------------------------------------
 
