@@ -34,7 +34,8 @@ error duplicate_sequence() {
 scheduler::scheduler(scheduler_config config)
     : config_{checked(std::move(config))},
       blocks_{blocks_of(config_)},
-      rules_{config_, blocks_.positions_max()} {}
+      rules_{config_, blocks_.positions_max()},
+      pace_{config_.pace} {}
 
 // --- Requests ------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -117,6 +118,7 @@ class scheduler {
   prefix_hit hit_of(const sequence& s) const;
   std::uint64_t positions_wanted(const sequence& s) const;
   void plan_running(step_builder& step);
+  std::uint32_t row_budget(std::span<const token_demand> demands) const;
   std::uint32_t back_rows(sequence& s, std::uint32_t rows, block_need spared);
 
   // Committing.
@@ -135,6 +137,7 @@ class scheduler {
   std::set<std::pair<time_point, sequence_id>> deadlines_;
 
   std::optional<step_in_flight> step_;
+  step_pace pace_;
   step_builder::sizes last_sizes_;
   std::uint64_t steps_ = 0;
   std::vector<sequence_id> dropped_;  // samplers the executor may forget, told with the next plan

@@ -29,6 +29,8 @@ committed scheduler::commit(step_result result, time_point now) {
                  "a result tells about every planned sequence once");
   const auto step = std::move(*step_);
   step_.reset();
+  pace_.observe(
+      {.streams = step.streams, .prompt_rows = step.prompt_rows, .time = now - step.planned});
   committed out;
   out.outputs.reserve(step.rows.size());
   for (std::size_t i = 0; i < step.rows.size(); ++i) {

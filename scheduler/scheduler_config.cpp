@@ -23,6 +23,15 @@ result<void> check(const scheduler_config& config) {
   if (config.max_partial_prefills == 0) {
     return fail(bad_value("max_partial_prefills", "max_partial_prefills must be at least 1."));
   }
+  if (config.pace.decode_floor_percent > 90) {
+    return fail(bad_value("decode_floor_percent",
+                          fmt::format("decode_floor_percent is {}; above 90 no time is left for "
+                                      "prompts.",
+                                      config.pace.decode_floor_percent)));
+  }
+  if (config.pace.step_time_max < duration::zero()) {
+    return fail(bad_value("step_time_max", "step_time_max cannot be negative."));
+  }
   if (config.block_size == 0) {
     return fail(bad_value("block_size", "block_size must be at least 1."));
   }

@@ -10,6 +10,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "scheduler/step.hpp"
+#include "scheduler/step_pace.hpp"
 
 namespace glimmer {
 
@@ -19,6 +20,8 @@ struct scheduler_config {
   std::uint32_t max_num_seqs = 256;          ///< sequences in one step: the run slots
   std::uint32_t max_num_batched_tokens = 0;  ///< rows in one step, at least max_num_seqs
   std::uint32_t max_partial_prefills = 4;    ///< prompts that are computed side by side
+
+  step_pace_config pace;  ///< bounds of a step in time, beside those in rows
 
   std::uint32_t block_size = 16;  ///< positions per block, the same in every group
   std::array<std::uint32_t, kv_group_count> blocks{};  ///< pool size per KV group, in blocks

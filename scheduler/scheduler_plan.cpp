@@ -26,7 +26,7 @@ std::optional<step_plan> scheduler::plan(time_point now) {
   if (!had_work_) counters_.last_progress = now;
   had_work_ = has_work();
   if (step_) return std::nullopt;
-  step_builder step{{steps_ + 1}, last_sizes_};
+  step_builder step{{.id = {steps_ + 1}, .rows = {}, .planned = now}, last_sizes_};
   while (step.empty() && has_work()) {
     admit_waiting();
     plan_running(step);
@@ -113,7 +113,7 @@ void scheduler::plan_running(step_builder& step) {
     next_rows.push_back(blocks_.missing_for_row(s->blocks, s->computed));
     spared = sum(spared, next_rows.back());
   }
-  split_tokens(config_.max_num_batched_tokens, demands);
+  split_tokens(row_budget(demands), demands);
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto& s = *order[i];
     spared = difference(spared, next_rows[i]);
@@ -123,6 +123,16 @@ void scheduler::plan_running(step_builder& step) {
     blocks_.extend(s.blocks, s.computed, rows, step.copies());
     step.add(s, rows);
   }
+}
+
+// Rows of a step: bounded by the config, and its prompt rows by time. Everybody has room for one.
+std::uint32_t scheduler::row_budget(std::span<const token_demand> demands) const {
+  const auto everybody = static_cast<std::uint32_t>(demands.size());
+  const auto streams =
+      static_cast<std::uint32_t>(std::ranges::count(demands, 1u, &token_demand::tokens));
+  const auto prompt_rows = std::max(pace_.prompt_rows_max(streams), everybody - streams);
+  return std::min<std::uint64_t>(config_.max_num_batched_tokens,
+                                 std::uint64_t{streams} + prompt_rows);
 }
 
 // How many of `rows` can be written, preempting others for the first block if it must be. Zero

@@ -6,12 +6,12 @@
 
 namespace glimmer {
 
-step_builder::step_builder(step_id id, sizes like) {
-  plan_.id = id;
+step_builder::step_builder(step_in_flight step, sizes like) : note_{std::move(step)} {
+  plan_.id = note_.id;
   plan_.sequences.reserve(like.sequences);
   plan_.tokens.reserve(like.tokens);
   plan_.blocks.reserve(like.blocks);
-  rows_.reserve(like.sequences);
+  note_.rows.reserve(like.sequences);
 }
 
 void step_builder::introduce(sequence& s) {
@@ -41,18 +41,18 @@ void step_builder::add(sequence& s, std::uint32_t count) {
     rows.tables[index_of(group)] = add_table(s.blocks.groups[index_of(group)]);
   }
   plan_.sequences.push_back(rows);
-  rows_.push_back({.owner = &s,
-                   .position = rows.position,
-                   .count = count,
-                   .drafts = rows.drafts,
-                   .sample = rows.sample});
+  note_.rows.push_back({.owner = &s,
+                        .position = rows.position,
+                        .count = count,
+                        .drafts = rows.drafts,
+                        .sample = rows.sample});
+  (s.pending() == 1 ? note_.streams : note_.prompt_rows) += count;
   s.in_step = true;
 }
 
 std::pair<step_plan, step_in_flight> step_builder::finish(std::vector<sequence_id> dropped) {
   plan_.dropped = std::move(dropped);
-  step_in_flight note{.id = plan_.id, .rows = std::move(rows_)};
-  return {std::move(plan_), std::move(note)};
+  return {std::move(plan_), std::move(note_)};
 }
 
 }  // namespace glimmer

@@ -22,26 +22,30 @@ struct planned_rows {
 struct step_in_flight {
   step_id id;
   std::vector<planned_rows> rows;  ///< as in step_plan::sequences
+  time_point planned{};
+  std::uint32_t streams = 0;      ///< sequences with one row left to compute
+  std::uint32_t prompt_rows = 0;  ///< all other rows
 };
 
 /// Writes a step plan row by row. Values are copied out of the sequences; nothing of the plan
 /// points back.
 class step_builder {
  public:
-  /// `like`: sizes to expect; those of the step before are a good guess.
   struct sizes {
     std::size_t sequences = 0;
     std::size_t tokens = 0;
     std::size_t blocks = 0;
   };
-  step_builder(step_id id, sizes like);
+  /// `step` has its id and time; `like` are the sizes to expect, for which those of the step
+  /// before are a good guess.
+  step_builder(step_in_flight step, sizes like);
 
   /// Adds the next `count` rows of a sequence whose blocks are already extended, and introduces
   /// it to the executor if need be. Marks the sequence.
   void add(sequence& s, std::uint32_t count);
   std::vector<kv_block_copy>& copies() { return plan_.copies; }
 
-  bool empty() const { return rows_.empty(); }
+  bool empty() const { return note_.rows.empty(); }
   /// Hands out the plan, with the samplers to forget, and the note about it.
   std::pair<step_plan, step_in_flight> finish(std::vector<sequence_id> dropped);
 
@@ -50,7 +54,7 @@ class step_builder {
   block_table add_table(const group_blocks& blocks);
 
   step_plan plan_;
-  std::vector<planned_rows> rows_;
+  step_in_flight note_;
 };
 
 }  // namespace glimmer

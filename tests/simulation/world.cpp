@@ -36,6 +36,10 @@ scheduler_config world::draw_config(dice& chance, bool prefix_caching) {
   config.max_partial_prefills = chance.in({1, 4});
   config.blocks[0] = chance.in({2, chance.percent(50) ? 12u : 80u});
   config.blocks[1] = chance.in({1, chance.percent(50) ? 10u : 60u});
+  if (chance.percent(30)) {
+    config.pace = {.step_time_max = milliseconds{chance.in({0, 20})},
+                   .decode_floor_percent = chance.in({0, 90})};
+  }
   config.parked_max = milliseconds{chance.in({50, 400})};
   config.queued_tokens_max = chance.percent(20) ? 100 : 100'000;
   config.end_tokens = {63, 1};

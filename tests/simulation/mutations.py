@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Shows that the simulation can fail: plants one fault at a time into the scheduler and expects
+the worlds to complain. Usage: mutations.py SOURCE_ROOT WORK_FOLDER [NAME]
+
+Not part of the tests, because each fault costs a compilation. Prints one line per fault and ends
+with the number that nobody noticed.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+# name, file, the honest text, the planted fault
+FAULTS = [
+    ("blocks of an ended sequence are kept", "scheduler.cpp",
+     "  blocks_.release_all(s.blocks);\n  if (s.on_executor) dropped_.push_back(s.id);\n  sequences_",
+     "  if (s.on_executor) dropped_.push_back(s.id);\n  sequences_"),
+    ("a block is freed while others use it", "block_pool.cpp",
+     "if (--self.references > 0) return;", "self.references = 0;"),
+    ("a fork shares blocks without counting", "block_manager.cpp",
+     "      mine.blocks.push_back(theirs.blocks[block - theirs.first_block]);\n"
+     "      pools_[index_of(group)].share(mine.blocks.back());",
+     "      mine.blocks.push_back(theirs.blocks[block - theirs.first_block]);"),
+    ("a shared block is written without a copy", "block_manager.cpp",
+     "references(held.blocks[block - held.first_block]) > 1;",
+     "references(held.blocks[block - held.first_block]) > 1000;"),
+    ("the copy is not told to the executor", "block_manager.cpp",
+     "      copies.push_back({.group = group, .from = entry, .to = own});\n", ""),
+    ("the window is one position too short", "block_manager.cpp",
+     "(position - config_.window + 1) / config_.block_size",
+     "(position - config_.window + 2) / config_.block_size"),
+    ("the window is one position too long", "block_manager.cpp",
+     "(position - config_.window + 1) / config_.block_size",
+     "(position - config_.window) / config_.block_size"),
+    ("a cancel during a step is lost", "scheduler.cpp",
+     "  auto* s = find(id);\n  if (!s) return 0;",
+     "  auto* s = find(id);\n  if (!s || s->in_step) return 0;"),
+    ("an ending is told twice", "scheduler.cpp",
+     "  queues_.leave(s);\n  if (!s.in_step) retire(s);",
+     "  queues_.leave(s);\n  if (s.in_step) finished_.push_back(finished_.back());\n"
+     "  if (!s.in_step) retire(s);"),
+    ("blocks of a step in flight are freed at once", "scheduler.cpp",
+     "  if (!s.in_step) retire(s);", "  if (s.in_step) blocks_.release_all(s.blocks);\n  else retire(s);"),
+    ("a preempted sequence keeps its count of computed tokens", "scheduler.cpp",
+     "  blocks_.release_all(s.blocks);\n  s.computed = 0;", "  blocks_.release_all(s.blocks);"),
+    ("the executor is not told of a dropped sampler", "scheduler.cpp",
+     "  if (s.on_executor) dropped_.push_back(s.id);\n  s.on_executor = false;",
+     "  s.on_executor = false;"),
+    ("a parked sequence is never cancelled", "scheduler.cpp",
+     "while (!queues_.parked().empty() &&", "while (false && !queues_.parked().empty() &&"),
+    ("deadlines are ignored", "scheduler.cpp",
+     "while (!deadlines_.empty() &&", "while (false && !deadlines_.empty() &&"),
+    ("a full window does not park", "scheduler_commit.cpp",
+     "if (s.window == 0) queues_.park(s, now);", ""),
+    ("a grant does not wake", "scheduler.cpp",
+     "if (s->state == sequence_state::parked) queues_.wait(*s);", ""),
+    ("stop strings bill one token too many", "scheduler.cpp",
+     "std::min(have, output_index + 1)", "std::min(have, output_index + 2)"),
+    ("min_tokens is off by one", "stop.cpp",
+     "output_index >= rules.params->min_tokens", "output_index + 1 >= rules.params->min_tokens"),
+    ("max_tokens is off by one", "stop.cpp",
+     "output_index + 1 >= rules.output_max", "output_index >= rules.output_max"),
+    ("followers are forgotten when their leader ends", "scheduler.cpp",
+     "  hand_over(s);\n", ""),
+    ("a follower skips the last prompt token", "scheduler.cpp",
+     "  const auto shared = s.prompt_size() - 1;", "  const auto shared = s.prompt_size();"),
+    ("nobody yields when blocks run out", "scheduler_plan.cpp",
+     "auto* victim = queues_.victim_for(s);", "sequence* victim = nullptr;"),
+    ("an evicted block is still known", "block_manager.cpp",
+     "if (taken.evicted) tree_.forget(group, taken.id);", ""),
+    ("a prefix is used without its sliding window", "block_manager.cpp",
+     "if (windowed < block + 1 - first) continue;", ""),
+    ("a hit covers the whole prompt", "block_manager.cpp",
+     "(tokens.size() - 1) / size", "tokens.size() / size"),
+    ("blocks are known before they are computed", "scheduler_commit.cpp",
+     "std::min(s.computed, s.total())", "s.total()"),
+    ("a used block is evicted", "block_pool.cpp",
+     "  if (self.where == place::cached) {\n    unlink(index(id));\n    self.where = place::used;\n  }\n"
+     "  ++self.references;", "  ++self.references;"),
+    ("a restarted executor is trusted with its old contents", "scheduler_commit.cpp",
+     "  blocks_.forget_unused();\n", ""),
+    ("prompt logprobs are told twice", "scheduler_commit.cpp",
+     "if (token < s.prompt_told ||", "if ("),
+    ("a step has more rows than it may", "step_budget.cpp",
+     "const auto more = std::min(demand.tokens - demand.granted, left);",
+     "const auto more = demand.tokens - demand.granted;"),
+    ("more sequences run than there are slots", "scheduler_plan.cpp",
+     "queues_.running().size() < config_.max_num_seqs;",
+     "queues_.running().size() <= config_.max_num_seqs;"),
+    ("queued tokens are not given back", "scheduler.cpp",
+     "      queue_.tokens -= s.queued_tokens;\n", ""),
+]
+
+COMPILE = ["g++", "-std=c++23", "-O1", "-DBOOST_TEST_DYN_LINK", "-Wno-unused", "-I."]
+
+
+def objects(root, folder, sources):
+    made = []
+    for source in sources:
+        made.append(str(folder / (str(source).replace("/", "_") + ".o")))
+        subprocess.run(COMPILE + ["-c", str(source), "-o", made[-1]], cwd=root, check=True)
+    return made
+
+
+def main():
+    root, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    only = sys.argv[3] if len(sys.argv) > 3 else ""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    tree = work / "tree"
+    for room in ("base", "scheduler", "tests/simulation"):
+        shutil.copytree(root / room, tree / room)
+    shutil.copy(root / "tests/main.cpp", tree / "tests/main.cpp")
+    relative = [p.relative_to(tree) for p in sorted(tree.glob("scheduler/*.cpp"))]
+    others = [p.relative_to(tree) for p in sorted(tree.glob("tests/**/*.cpp"))]
+    others += [pathlib.Path("base/assert.cpp"), pathlib.Path("base/error.cpp")]
+    honest = dict(zip(relative, objects(tree, work, relative)))
+    rest = objects(tree, work, others)
+    unnoticed = 0
+    for name, file, old, new in FAULTS:
+        if only not in name:
+            continue
+        path = tree / "scheduler" / file
+        text = path.read_text()
+        if text.count(old) != 1:
+            print(f"STALE      {name}: the honest text occurs {text.count(old)} times")
+            unnoticed += 1
+            continue
+        path.write_text(text.replace(old, new))
+        planted = objects(tree, tree, [pathlib.Path("scheduler") / file])
+        path.write_text(text)
+        linked = planted + [o for p, o in honest.items() if p.name != file] + rest
+        program = work / "worlds"
+        subprocess.run(["g++", "-o", program] + linked + ["-lboost_unit_test_framework", "-lfmt"],
+                       check=True)
+        try:
+            noticed = subprocess.run([program], capture_output=True, timeout=60,
+                                     env=dict(os.environ, GLIMMER_SEEDS="1500")).returncode != 0
+        except subprocess.TimeoutExpired:
+            noticed = True
+        print(f"{'noticed' if noticed else 'UNNOTICED':10} {name}", flush=True)
+        unnoticed += not noticed
+    print(f"{unnoticed} unnoticed")
+    sys.exit(unnoticed > 0)
+
+
+main()
