@@ -8,9 +8,14 @@ namespace {
 
 constexpr double weight_max = 0.125;
 
+struct observation {
+  double seen = 0;
+  double weight = weight_max;
+};
+
 /// Moves a learned value part of the way to what was just seen.
-void learn(double& value, double seen, double weight) {
-  value = value == 0 ? seen : value + (seen - value) * weight;
+void learn(double& value, observation o) {
+  value = value == 0 ? o.seen : value + (o.seen - value) * o.weight;
 }
 
 }  // namespace
@@ -18,7 +23,7 @@ void learn(double& value, double seen, double weight) {
 void step_pace::observe(const step_cost& cost) {
   const auto time = static_cast<double>(std::max<std::int64_t>(cost.time.count(), 1));
   if (cost.prompt_rows == 0) {
-    learn(stream_step_, time, weight_max);
+    learn(stream_step_, {.seen = time});
     return;
   }
   const auto streams = cost.streams > 0 ? std::min(stream_step_, time / 2) : 0;
@@ -26,7 +31,7 @@ void step_pace::observe(const step_cost& cost) {
   // is believed at once: larger chunks then measure better.
   const auto seen = (time - streams) / cost.prompt_rows;
   const auto weight = seen < prompt_row_ ? weight_max : cost.prompt_rows / 512.0;
-  learn(prompt_row_, seen, std::min(weight, weight_max));
+  learn(prompt_row_, {.seen = seen, .weight = std::min(weight, weight_max)});
 }
 
 duration step_pace::time_allowed(std::uint32_t streams) const {

@@ -80,6 +80,7 @@ sequence_request world::draw_request(std::uint64_t number) {
         {.id = {++next_sequence_}, .params = std::make_shared<const sampling_params>(params)});
   }
   request.token_window = chance_.percent(50) ? chance_.in({1, 6}) : 256;
+  if (chance_.percent(20)) request.priority = static_cast<std::int32_t>(chance_.in({0, 4})) - 2;
   request.cache_salt = chance_.percent(20) ? "pepper" : "";
   return request;
 }
