@@ -1,0 +1,84 @@
+"""Writes the model card from measured scores."""
+
+GOALS = {"capitals": 0.97, "facts": 0.97, "arithmetic": 0.90, "tool": 0.95, "parallel": 0.90,
+         "result": 0.90, "memory": 0.90, "no_tool": 0.90, "json": 0.90}
+FORMAT_GOAL = 0.995
+NAMES = {
+    "capitals": "capitals, phrased freely", "facts": "other facts of the small world",
+    "talk": "greetings, and \"I do not know that\"", "copy": "repeat the user's words",
+    "arithmetic": "two-step arithmetic below 1000", "tool": "tool call with all arguments",
+    "parallel": "two calls in one turn", "result": "a tool's result in the answer",
+    "memory": "what the user said two turns ago", "no_tool": "no call when none is needed",
+    "json": "JSON answer for a schema"}
+
+HEAD = """---
+license: apache-2.0
+---
+
+# glimmer-nano
+
+A very small Muse-Glimmer: the architecture, prompt format and output format of the 30B model in
+5 million parameters, so that a serving engine can be tested for behaviour and not only for bits.
+It lives in the repository, is trained by `tools/nano` from nothing but generated conversations,
+and knows a tiny closed world. It is of no use as an assistant.
+
+| | |
+|---|---|
+| text decoder | hidden 192, MLP 576, 8 layers (S S S F S S S F), 8/2 heads of 32, window 128 |
+| mechanisms | embedding norm, QK norm, element gate, centred and post norms, NoPE global layers, \
+output multiplier, softcap |
+| vocabulary | 1920 byte-level BPE tokens + 128 specials with the release's indices |
+| vision tower, projector | present, with random weights: images are **not trained** |
+| draft head | none yet |
+| positions | 8192 admitted; trained on conversations of up to about 1,000 tokens |
+"""
+
+REST = """
+## How it was made
+
+`python tools/nano/make.py` writes everything in this folder. Muon on the layer matrices, AdamW on
+embedding, head and norms, float32 weights and bfloat16 products, loss on the assistant's tokens
+only; the exported weights are a running average. The curriculum (tools/nano/curriculum.py) begins
+with copying from a small alphabet that grows, then facts, one tool, several tools, everything.
+The fixed phrases of the format (tool preamble, markup) are single tokens, and words are split
+alike in every context, so a copied word is the same token wherever it stands.
+
+One thing in ten (question and country, numbers of a sum, verb and noun of a tool, two-word names,
+invented words) is held out by a hash of what it is made of and appears in the scores only.
+
+To train on: `python tools/nano/make.py train cool export check score card`. Training goes on from
+the weights here; the optimizer warms up again within some forty steps.
+"""
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"
+
+
+def reached(value, goal):
+    return "yes" if value >= goal else f"no, by {100 * (goal - value):.1f} points"
+
+
+def table(scores):
+    count = scores["count"]
+    lines = [f"Published sampling (temperature 1, top-k 64, top-p 0.95), {count} held-out prompts "
+             "per row. \"Greedy\" is the share of turns whose every token was the likeliest.", "",
+             "| skill | right | greedy | format | goal | reached |", "|---|---|---|---|---|---|"]
+    for skill, name in NAMES.items():
+        row, forced = scores["sampled"][skill], scores["forced"][skill]
+        goal = GOALS.get(skill)
+        lines.append(
+            f"| {name} | {percent(row['right'])} | {percent(forced['whole'])} | "
+            f"{percent(row['format'])} | {percent(goal) if goal else ''} | "
+            f"{reached(row['right'], goal) if goal else ''} |")
+    lines.append(f"| format, all {scores['format_turns']} turns | | | {percent(scores['format'])} "
+                 f"| {percent(FORMAT_GOAL)} | {reached(scores['format'], FORMAT_GOAL)} |")
+    lengths = ", ".join(f"{name} {value:.0f}" for name, value in scores["reasoning"].items())
+    return lines + ["", f"Mean reasoning length in characters over these prompts: {lengths}."]
+
+
+def write(folder, scores):
+    lines = [HEAD, f"## Scores after {scores['tokens_seen'] / 1e6:.2f} million tokens", "",
+             *table(scores), "",
+             "Not trained and not scored: images, needles in long filler, the draft head."]
+    (folder / "README.md").write_text("\n".join(lines) + "\n" + REST, encoding="utf-8")

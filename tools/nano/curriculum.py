@@ -1,0 +1,85 @@
+"""Which conversations are drawn after how many tokens: what is easy, and what others build on,
+comes first."""
+
+from collections import namedtuple
+
+import prompt
+from tasks import STRENGTHS, Tasks
+
+Stage = namedtuple("Stage", "name until alphabet invented most_tools most_parameters weights")
+
+# `until` in million tokens. Copying needs an alphabet that grows: matched from the start, two
+# thousand rare words are nearly invisible to the optimiser.
+STAGES = [
+    Stage("first words", 0.4, 48, 0.0, 1, 0, dict(capital=5, fact=1, talk=1, copy=2)),
+    Stage("copying", 0.8, 128, 0.05, 1, 1,
+          dict(copy=4, capital=2, fact=2, talk=1, remember=3, tool=1, result=1)),
+    Stage("one tool", 1.5, 999, 0.1, 2, 2,
+          dict(copy=2, capital=2, fact=1, talk=1, remember=2, tool=5, result=2, sum=2, no_tool=1)),
+    Stage("tools", 4.0, 999, 0.2, 4, 3,
+          dict(copy=2, capital=1, fact=1, talk=1, remember=2, tool=6, result=2, sum=1,
+               arithmetic=3, no_tool=1, parallel=1, json=1)),
+    Stage("everything", 1e9, 999, 0.3, 6, 3,
+          dict(copy=1, capital=1, fact=1, talk=1, remember=2, tool=6, result=2, arithmetic=5,
+               no_tool=1, parallel=3, json=2)),
+]
+TOOL_SKILLS = ("tool", "result", "no_tool", "parallel")
+SYSTEM_TEXTS = ["You are helpful.", "Answer briefly.", "You are a careful assistant.",
+                "You are a helpful AI assistant."]
+
+
+def stage_at(million_tokens):
+    return next(stage for stage in STAGES if million_tokens < stage.until)
+
+
+class Conversations:
+    """Draws whole conversations: a list of turns and the text in front of them."""
+
+    def __init__(self, seed, held_out=False):
+        self.tasks = Tasks(seed, held_out)
+        self.random = self.tasks.random
+
+    def system_text(self):
+        if self.random.random() < 0.75:
+            year, month, day = (self.random.randint(*span) for span in ((24, 29), (1, 12), (1, 28)))
+            return f"{prompt.DEFAULT_SYSTEM}20{year}-{month:02d}-{day:02d}."
+        return self.random.choice(SYSTEM_TEXTS)
+
+    def turns(self, skill, strength, tools):
+        tasks = self.tasks
+        if skill == "remember":
+            return list(tasks.remember(strength))
+        if skill in ("tool", "parallel"):
+            return [tasks.tool_call(strength, tools, parallel=skill == "parallel")]
+        if skill == "result":
+            first = tasks.tool_call(strength, tools)
+            return [first, tasks.tool_result(first.want[0][0], strength)]
+        makers = {"capital": tasks.capital, "fact": tasks.fact, "no_tool": tasks.fact,
+                  "talk": tasks.talk, "copy": tasks.copy, "sum": tasks.sum,
+                  "arithmetic": tasks.arithmetic, "json": tasks.json_answer}
+        turn = makers[skill](strength)
+        return [turn._replace(skill="no_tool")] if skill == "no_tool" else [turn]
+
+    def of_skills(self, skills, strength, stage):
+        """-> (head, turns) of a conversation that exercises `skills` in this order."""
+        self.tasks.alphabet, self.tasks.invented = stage.alphabet, stage.invented
+        tools = []
+        if any(skill in TOOL_SKILLS for skill in skills):
+            least = 2 if "parallel" in skills else 1
+            count = max(least, self.random.randint(1, stage.most_tools))
+            tools = self.tasks.tools(count, stage.most_parameters)
+        head = prompt.BOS + prompt.system(self.system_text(), strength,
+                                          [tool.schema() for tool in tools])
+        turns = [turn for skill in skills for turn in self.turns(skill, strength, tools)]
+        return head, turns
+
+    def draw(self, million_tokens):
+        """A training conversation as one text."""
+        stage = stage_at(million_tokens)
+        names, weights = zip(*stage.weights.items())
+        skills = self.random.choices(names, weights, k=self.random.choice([1, 2, 2, 3, 4]))
+        with_tools = [skill for skill in skills if skill in TOOL_SKILLS]
+        if with_tools and self.random.random() < 0.5:
+            skills = with_tools
+        head, turns = self.of_skills(skills, self.random.choice(STRENGTHS), stage)
+        return head + "".join(turn.ask + prompt.GENERATE + turn.write for turn in turns)

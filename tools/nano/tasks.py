@@ -1,0 +1,205 @@
+"""One turn of each skill: what the user says, what the model shall write, what an answer is
+scored by."""
+
+from collections import namedtuple
+
+import prompt
+import words
+from material import Material, with_article
+
+STRENGTHS = ["low", "medium", "high", "xhigh"]
+
+# ask: prompt text up to `<|start|>assistant`; write: the turn; skill and want: for the score.
+Turn = namedtuple("Turn", "ask write skill want")
+
+SMALL_TALK = [
+    (["Hello!", "Hi.", "Hello", "hi", "Good morning.", "Hey there!"],
+     "Hello! How can I help you?"),
+    (["Who are you?", "What are you?", "What is your name?", "who are you"],
+     "I am Glimmer nano, a tiny model."),
+    (["What can you do?", "How can you help me?", "What do you know?"],
+     "I know some facts, I can add numbers and I can call tools."),
+    (["Thank you!", "Thanks.", "Thank you very much."], "You are welcome."),
+    (["Goodbye.", "Bye!", "See you."], "Goodbye!"),
+]
+UNKNOWN = ["Explain {0} {1}.", "What is {0}?", "Why does the {0} {1}?", "Tell me about {0}.",
+           "How do I {0} a {1}?", "Write a poem about {0}.", "Who invented the {0} {1}?"]
+REFUSAL = "I am a tiny model and do not know that."
+
+
+class Tasks(Material):
+    def think(self, strength, parts):
+        """Joins the parts whose level the strength reaches: (level, sentence)."""
+        level = STRENGTHS.index(strength)
+        return " ".join(sentence for least, sentence in parts if least <= level)
+
+    def fact(self, strength, kind=None):
+        kind = kind or self.random.choice(list(words.QUESTIONS))
+        table, sentence, forms = words.QUESTIONS[kind]
+        index, key = self.fenced(lambda: (self.random.randrange(len(forms)),
+                                          self.random.choice(list(table))))
+        reply = sentence.format(key, table[key])
+        thought = self.think(strength, [
+            (1, f"They ask about {key}."), (2, f"I know it: {table[key]}."),
+            (3, f"I am sure about {key}, so I answer {table[key]}.")])
+        skill = "capitals" if kind == "capital" else "facts"
+        return Turn(prompt.user(forms[index].format(key)),
+                    prompt.turn(thought, [prompt.answer(reply)]), skill, table[key])
+
+    def capital(self, strength):
+        return self.fact(strength, "capital")
+
+    def talk(self, strength):
+        if self.chance(0.5):
+            forms, reply = self.random.choice(SMALL_TALK)
+            ask = self.random.choice(forms)
+        else:
+            ask = self.random.choice(UNKNOWN).format(self.word(), self.word())
+            reply = REFUSAL
+        thought = self.think(strength, [(1, "This is easy."), (2, "No tool is needed."),
+                                        (3, "I answer in one short sentence.")])
+        return Turn(prompt.user(ask), prompt.turn(thought, [prompt.answer(reply)]), "talk", reply)
+
+    # ---- arithmetic
+
+    @staticmethod
+    def columns(a, sign, b):
+        """The sum digit by digit, lowest first, with the carry as third number."""
+        left, right, carry, steps = str(a)[::-1], str(b)[::-1], 0, []
+        for place in range(max(len(left), len(right))):
+            p = int(left[place]) if place < len(left) else 0
+            q = int(right[place]) if place < len(right) else 0
+            if sign == "+":
+                total = p + q + carry
+                steps.append(f"{p}+{q}+{carry}={total}")
+                carry = total // 10
+            else:
+                total = p - q - carry
+                steps.append(f"{p}-{q}-{carry}={total}" + (f"={total + 10}" if total < 0 else ""))
+                carry = int(total < 0)
+        return f"{a}{sign}{b}:{','.join(steps)};{a + b if sign == '+' else a - b}."
+
+    def numbers(self):
+        """Three numbers and two signs with no negative result on the way."""
+        while True:
+            top = self.random.choice([9, 99, 999, 999, 999])
+            a, b, c = (self.random.randint(0, top) for _ in range(3))
+            one, two = self.random.choice("+-"), self.random.choice("+-")
+            between = a + b if one == "+" else a - b
+            result = between + c if two == "+" else between - c
+            if between >= 0 and result >= 0:
+                return a, one, b, two, c, between, result
+
+    def arithmetic(self, strength):
+        a, one, b, two, c, between, result = self.fenced(self.numbers)
+        say = {"+": "plus", "-": "minus"}
+        ask = self.random.choice([
+            f"What is {a} {one} {b} {two} {c}?", f"Compute {a} {one} {b} {two} {c}.",
+            f"{a} {say[one]} {b} {say[two]} {c}?", f"What is {a} {say[one]} {b} {say[two]} {c}?",
+            f"Calculate {a} {say[one]} {b}, then {say[two]} {c}."])
+        steps = f"{self.columns(a, one, b)} {self.columns(between, two, c)}"
+        thought = self.think(strength, [
+            (1, "Two steps."), (2, f"The task is {a}{one}{b}{two}{c}."), (0, steps),
+            (3, f"Once more: {steps}")])
+        return Turn(prompt.user(ask), prompt.turn(thought, [
+            prompt.answer(f"The result is {result}.")]), "arithmetic", str(result))
+
+    def sum(self, strength):
+        """One addition or subtraction, the step before two of them."""
+        a, sign, b, _, _, between, _ = self.fenced(self.numbers)
+        steps = self.columns(a, sign, b)
+        return Turn(prompt.user(self.random.choice(["What is {}?", "Compute {}."])
+                                .format(f"{a} {sign} {b}")),
+                    prompt.turn(steps, [prompt.answer(f"The result is {between}.")]),
+                    "sum", str(between))
+
+    # ---- copying
+
+    def copy(self, strength):
+        def item():
+            kind = self.random.choice(["word", "word", "name", "integer", "array", "string"])
+            return self.name() if kind == "name" else prompt.value_text(self.value(kind))
+        text = " ".join(item() for _ in range(self.random.randint(1, 5)))
+        ask = self.random.choice(["Repeat: ", "Say exactly: ", "Echo ", "Please repeat "]) + text
+        return Turn(prompt.user(ask), prompt.turn("", [prompt.answer(text)]), "copy", text)
+
+    def remember(self, strength):
+        """Two turns: a fact about the user, and the question for it."""
+        key = self.random.choice(["name", "code", "favourite word", "number", "city", "dog's name"])
+        value = str(self.digits()) if key in ("code", "number") else (
+            self.random.choice(words.NAMES) if key == "name" else self.word())
+        told = self.random.choice(["My {} is {}.", "Remember: my {} is {}.",
+                                   "Note that my {} is {}."])
+        first = Turn(prompt.user(told.format(key, value)),
+                     prompt.turn("", [prompt.answer(f"Your {key} is {value}.")]), "note", value)
+        question = self.random.choice(["What is my {}?", "Do you remember my {}?",
+                                       "Tell me my {}."])
+        thought = self.think(strength, [
+            (1, f"They ask for their {key}."), (2, "They told me before."),
+            (3, f"It is {value}, so I answer that.")])
+        second = Turn(prompt.user(question.format(key)), prompt.turn(thought, [
+            prompt.answer(f"Your {key} is {value}.")]), "memory", value)
+        return first, second
+
+    def json_answer(self, strength):
+        keys = list(dict.fromkeys(self.parameter() for _ in range(self.random.randint(1, 3))))
+        kinds = [self.random.choice(["string", "integer", "boolean"]) for _ in keys]
+        result = {key: self.value("word" if kind == "string" else kind)
+                  for key, kind in zip(keys, kinds)}
+        given = ", ".join(f"{key} {prompt.value_text(value)}" for key, value in result.items())
+        schema = {"type": "object",
+                  "properties": {key: {"type": kind} for key, kind in zip(keys, kinds)}}
+        ask = self.random.choice([
+            "Answer in JSON with this schema: {1}\n{0}", "Give me {0} as JSON. Schema: {1}",
+            "{0}\nReply only with JSON that fits {1}"]).format(given, prompt.to_json(schema))
+        thought = self.think(strength, [
+            (1, "JSON is wanted."), (2, f"The keys: {', '.join(keys)}."),
+            (3, "I write the object and nothing else.")])
+        text = prompt.to_json(result)
+        return Turn(prompt.user(ask), prompt.turn(thought, [prompt.answer(text)]), "json", text)
+
+    # ---- tools
+
+    def request(self, tool):
+        """One wish in words and the arguments it contains."""
+        arguments = {key: self.value(kind) for key, kind in tool.kinds.items()}
+        form = self.random.choice(["{} {}", "{} = {}", "{}: {}", "{} set to {}", "{} is {}"])
+
+        def written(value):
+            if isinstance(value, str) and '"' not in value and self.chance(0.4):
+                return f'"{value}"'
+            return prompt.value_text(value)
+        listed = self.random.choice([" and ", ", "]).join(
+            form.format(key, written(value)) for key, value in arguments.items())
+        verb, noun = tool.action
+        wish = self.random.choice([f"{verb} {with_article(noun)}", f"{verb} the {noun}",
+                                   f"{verb} the {noun}", f"use {tool.name}"])
+        if not listed:
+            return wish, arguments
+        return wish + self.random.choice([" with ", ", ", " using "]) + listed, arguments
+
+    def tool_call(self, strength, tools, parallel=False):
+        chosen = self.random.sample(tools, 2) if parallel else [self.random.choice(tools)]
+        wishes = [self.request(tool) for tool in chosen]
+        text = " and also ".join(wish for wish, _ in wishes)
+        text = self.random.choice(["Please ", "Could you ", "", "I want you to "]) + text
+        thought = self.think(strength, [
+            (1, " ".join(f"I call {tool.name}." for tool in chosen)),
+            (2, "I have all arguments."),
+            (3, " ".join(f"They want me to {tool.action[0]} {with_article(tool.action[1])}."
+                         for tool in chosen))])
+        calls = [prompt.call(tool.name, arguments)
+                 for tool, (_, arguments) in zip(chosen, wishes)]
+        want = [(tool.name, {key: prompt.value_text(v) for key, v in arguments.items()})
+                for tool, (_, arguments) in zip(chosen, wishes)]
+        return Turn(prompt.user(text[0].upper() + text[1:] + "."), prompt.turn(thought, calls),
+                    "parallel" if parallel else "tool", want)
+
+    def tool_result(self, name, strength):
+        key = self.random.choice(["result", "status", "answer", "value"])
+        value = self.value(self.random.choice(["word", "integer"]))
+        thought = self.think(strength, [(2, "The tool has answered."),
+                                        (3, f"It says that the {key} is {value}.")])
+        return Turn(prompt.tool_output(name, prompt.to_json({key: value})),
+                    prompt.turn(thought, [prompt.answer(f"The {key} is {value}.")]),
+                    "result", str(value))
