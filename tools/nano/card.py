@@ -1,7 +1,7 @@
 """Writes the model card from measured scores."""
 
 GOALS = {"capitals": 0.97, "facts": 0.97, "arithmetic": 0.90, "tool": 0.95, "parallel": 0.90,
-         "result": 0.90, "memory": 0.90, "no_tool": 0.90, "json": 0.90}
+         "result": 0.90, "memory": 0.90, "no_tool": 0.90, "json": 0.90, "needle": 0.95}
 FORMAT_GOAL = 0.995
 NAMES = {
     "capitals": "capitals, phrased freely", "facts": "other facts of the small world",
@@ -9,7 +9,7 @@ NAMES = {
     "arithmetic": "two-step arithmetic below 1000", "tool": "tool call with all arguments",
     "parallel": "two calls in one turn", "result": "a tool's result in the answer",
     "memory": "what the user said two turns ago", "no_tool": "no call when none is needed",
-    "json": "JSON answer for a schema"}
+    "json": "JSON answer for a schema", "needle": "a fact hidden in up to 2k tokens of filler"}
 
 HEAD = """---
 license: apache-2.0
@@ -30,7 +30,7 @@ output multiplier, softcap |
 | vocabulary | 1920 byte-level BPE tokens + 128 specials with the release's indices |
 | vision tower, projector | present, with random weights: images are **not trained** |
 | draft head | none yet |
-| positions | 8192 admitted; trained on conversations of up to about 1,000 tokens |
+| positions | 8192 admitted; trained on conversations of up to 2,400 tokens |
 """
 
 REST = """
@@ -80,5 +80,5 @@ def table(scores):
 def write(folder, scores):
     lines = [HEAD, f"## Scores after {scores['tokens_seen'] / 1e6:.2f} million tokens", "",
              *table(scores), "",
-             "Not trained and not scored: images, needles in long filler, the draft head."]
+             "Not trained and not scored: images and the draft head."]
     (folder / "README.md").write_text("\n".join(lines) + "\n" + REST, encoding="utf-8")

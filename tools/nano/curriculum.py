@@ -6,22 +6,25 @@ from collections import namedtuple
 import prompt
 from tasks import STRENGTHS, Tasks
 
-Stage = namedtuple("Stage", "name until alphabet invented most_tools most_parameters weights")
+Stage = namedtuple("Stage", "name until alphabet invented most_tools most_parameters filler "
+                            "weights")
 
-# `until` in million tokens. Copying needs an alphabet that grows: matched from the start, two
-# thousand rare words are nearly invisible to the optimiser.
+# `until` in million tokens, `filler` the most sentences around a needle. Copying needs an
+# alphabet that grows: matched from the start, two thousand rare words are nearly invisible to
+# the optimiser.
 STAGES = [
-    Stage("first words", 0.4, 48, 0.0, 1, 0, dict(capital=5, fact=1, talk=1, copy=2)),
-    Stage("copying", 0.8, 128, 0.05, 1, 1,
+    Stage("first words", 0.4, 48, 0.0, 1, 0, 0, dict(capital=5, fact=1, talk=1, copy=2)),
+    Stage("copying", 0.8, 128, 0.05, 1, 1, 0,
           dict(copy=4, capital=2, fact=2, talk=1, remember=3, tool=1, result=1)),
-    Stage("one tool", 1.5, 999, 0.1, 2, 2,
-          dict(copy=2, capital=2, fact=1, talk=1, remember=2, tool=5, result=2, sum=2, no_tool=1)),
-    Stage("tools", 4.0, 999, 0.2, 4, 3,
+    Stage("one tool", 1.5, 999, 0.1, 2, 2, 8,
+          dict(copy=2, capital=2, fact=1, talk=1, remember=2, tool=5, result=2, sum=2, no_tool=1,
+               needle=1)),
+    Stage("tools", 4.0, 999, 0.2, 4, 3, 20,
           dict(copy=2, capital=1, fact=1, talk=1, remember=2, tool=6, result=2, sum=1,
-               arithmetic=3, no_tool=1, parallel=1, json=1)),
-    Stage("everything", 1e9, 999, 0.3, 6, 3,
+               arithmetic=3, no_tool=1, parallel=1, json=1, needle=1)),
+    Stage("everything", 1e9, 999, 0.3, 6, 3, 170,
           dict(copy=1, capital=1, fact=1, talk=1, remember=2, tool=6, result=2, arithmetic=5,
-               no_tool=1, parallel=3, json=2)),
+               no_tool=1, parallel=3, json=2, needle=1)),
 ]
 TOOL_SKILLS = ("tool", "result", "no_tool", "parallel")
 SYSTEM_TEXTS = ["You are helpful.", "Answer briefly.", "You are a careful assistant.",
@@ -45,10 +48,12 @@ class Conversations:
             return f"{prompt.DEFAULT_SYSTEM}20{year}-{month:02d}-{day:02d}."
         return self.random.choice(SYSTEM_TEXTS)
 
-    def turns(self, skill, strength, tools):
+    def turns(self, skill, strength, tools, filler):
         tasks = self.tasks
         if skill == "remember":
             return list(tasks.remember(strength))
+        if skill == "needle":
+            return [tasks.needle(strength, filler)]
         if skill in ("tool", "parallel"):
             return [tasks.tool_call(strength, tools, parallel=skill == "parallel")]
         if skill == "result":
@@ -70,7 +75,8 @@ class Conversations:
             tools = self.tasks.tools(count, stage.most_parameters)
         head = prompt.BOS + prompt.system(self.system_text(), strength,
                                           [tool.schema() for tool in tools])
-        turns = [turn for skill in skills for turn in self.turns(skill, strength, tools)]
+        filler = self.random.randint(0, stage.filler)
+        turns = [turn for skill in skills for turn in self.turns(skill, strength, tools, filler)]
         return head, turns
 
     def draw(self, million_tokens):
@@ -81,5 +87,7 @@ class Conversations:
         with_tools = [skill for skill in skills if skill in TOOL_SKILLS]
         if with_tools and self.random.random() < 0.5:
             skills = with_tools
+        if "needle" in skills:
+            skills = ["needle"]  # alone: it may be as long as all others together
         head, turns = self.of_skills(skills, self.random.choice(STRENGTHS), stage)
         return head + "".join(turn.ask + prompt.GENERATE + turn.write for turn in turns)

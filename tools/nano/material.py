@@ -96,7 +96,8 @@ class Material:
         name = self.name()
         if self.chance(0.35):
             name = "_".join(action) if self.chance(0.7) else action[0] + action[1].capitalize()
-        return Tool(name, action, kinds, self.chance(0.5))
+        described = {key: f"The {key}." for key in kinds if self.chance(0.3)}
+        return Tool(name, action, kinds, described, self.chance(0.5))
 
     def tools(self, count, most_parameters=3):
         """Tools that can be told apart by what they do and by their namespace."""
@@ -115,15 +116,26 @@ def with_article(noun):
 
 
 class Tool:
-    def __init__(self, name, action, kinds, lists_required):
+    """`kinds` maps parameters to JSON types, `described` some of them to a sentence."""
+
+    def __init__(self, name, action, kinds, described, lists_required):
         self.name = name
         self.action = action
-        self.kinds = kinds  # parameter -> JSON type
+        self.kinds = kinds
+        self.described = described
         self.lists_required = lists_required
+
+    def property(self, key):
+        out = {"type": self.kinds[key]}
+        if key in self.described:
+            out["description"] = self.described[key]
+        if out["type"] == "array" and self.lists_required:
+            out["items"] = {"type": "string"}
+        return out
 
     def schema(self):
         parameters = {"type": "object",
-                      "properties": {key: {"type": kind} for key, kind in self.kinds.items()}}
+                      "properties": {key: self.property(key) for key in self.kinds}}
         if self.lists_required and self.kinds:
             parameters["required"] = list(self.kinds)
         verb, noun = self.action

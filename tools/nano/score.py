@@ -25,7 +25,7 @@ SKILLS = {  # skill -> the conversation in whose last turn it shows
     "capitals": ["capital"], "facts": ["fact"], "talk": ["talk"], "copy": ["copy"],
     "arithmetic": ["arithmetic"], "tool": ["tool"], "parallel": ["parallel"],
     "result": ["result"], "memory": ["remember"], "no_tool": ["tool", "no_tool"],
-    "json": ["json"],
+    "json": ["json"], "needle": ["needle"],
 }
 BODY = re.compile(r" to=([A-Za-z0-9_.-]+)" + re.escape(prompt.MESSAGE) + r"((?:.|\n)*)")
 CALL = re.compile(r'<atem:function_calls>\n<atem:invoke name="([^"]+)">\n'

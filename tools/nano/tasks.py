@@ -158,6 +158,24 @@ class Tasks(Material):
         text = prompt.to_json(result)
         return Turn(prompt.user(ask), prompt.turn(thought, [prompt.answer(text)]), "json", text)
 
+    # ---- finding
+
+    def filler(self):
+        form = self.random.choice(["The {} has a {} {}.", "A {} and a {} are in the {}.",
+                                   "Some {} is more {} than {}.", "They {} the {} and the {}."])
+        return form.format(self.word(), self.word(), self.word())
+
+    def needle(self, strength, sentences):
+        """A fact hidden anywhere among `sentences` sentences that say nothing."""
+        key, value = self.name(), str(self.digits()) if self.chance(0.5) else self.word()
+        text = [self.filler() for _ in range(sentences)]
+        text.insert(self.random.randint(0, sentences), f"The secret code of {key} is {value}.")
+        ask = f"{' '.join(text)}\n\nWhat is the secret code of {key}?"
+        thought = self.think(strength, [(1, f"I look for {key}."), (2, "The text contains it."),
+                                        (3, f"It says that the code is {value}.")])
+        return Turn(prompt.user(ask), prompt.turn(thought, [
+            prompt.answer(f"The secret code of {key} is {value}.")]), "needle", value)
+
     # ---- tools
 
     def request(self, tool):

@@ -18,7 +18,7 @@ from network import Glimmer, Shape
 from optimizer import Optimizer
 from tokens import Vocabulary
 
-EARLY_BATCH, BATCH, LONGEST, DRAW = 1500, 3000, 1100, 192  # tokens, tokens, tokens, texts
+EARLY_BATCH, BATCH, LONGEST, DRAW = 1500, 3000, 2400, 192  # tokens, tokens, tokens, texts
 EARLY_TOKENS = 1_000_000
 SAVE_SECONDS, REPORT_SECONDS = 180, 20
 
