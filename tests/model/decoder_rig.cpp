@@ -44,6 +44,17 @@ decoder_rig::decoder_rig(const std::string& model, const rig_options& options)
   GLIMMER_ASSERT(caches.has_value(), "there is memory for the caches");
   caches_.emplace(std::move(*caches));
   for (std::size_t g = 0; g < kv_group_count; ++g) free_[g] = scattered(block_counts[g]);
+  poison();
+}
+
+/// Fresh memory may hold anything; here it holds NaN everywhere.
+void decoder_rig::poison() {
+  for (std::size_t i = 0; i < config().layer_groups.size(); ++i) {
+    for (const auto& half : {caches_->layer(i).keys, caches_->layer(i).values}) {
+      const std::vector<std::byte> ones(half.bytes(), std::byte{0xFF});
+      home_->upload(stream_, half, ones);
+    }
+  }
 }
 
 void decoder_rig::reserve(const feed& f) {

@@ -31,8 +31,8 @@ struct rig_sequence {
   std::vector<std::vector<float>> layers;  ///< [layers + 1][computed * hidden], when observed
 };
 
-/// A decoder on a CPU device, with block tables kept by hand: blocks are given out in scattered
-/// order, and sliding ones are taken back and used again as soon as they leave the window.
+/// A decoder on a CPU device, with block tables kept by hand: caches start as NaN, blocks are given
+/// out in scattered order, and sliding ones are used again as soon as they leave the window.
 class decoder_rig {
  public:
   decoder_rig(const std::string& model, const rig_options& options);
@@ -54,6 +54,7 @@ class decoder_rig {
   const text_config& config() const { return model_->config(); }
 
  private:
+  void poison();
   void reserve(const feed& f);
   void drop(rig_sequence& sequence);
   tensor upload(const std::vector<std::int32_t>& values, tensor_shape shape);
