@@ -223,9 +223,10 @@ bool channel_splitter::leave_collected_body(events& out) {
   constexpr std::size_t reach = 2 * header_bytes_max;
   constexpr std::string_view closer = "function_calls>";
   const std::string_view text = body_->calls.text;
-  const std::size_t found = text.rfind(closer);
-  if (found == text.npos || text.size() - found > reach) return false;
-  const std::size_t block_end = found + closer.size();
+  const std::size_t window = text.size() - std::min(text.size(), reach);
+  const std::size_t found = text.substr(window).rfind(closer);
+  if (found == text.npos) return false;
+  const std::size_t block_end = window + found + closer.size();
 
   body_tail header{{.headers = true}};
   std::string before;

@@ -25,10 +25,6 @@ bool opens_container(std::string_view text) {
   return text.starts_with('{') || text.starts_with('[');
 }
 
-bool is_number_set(type_set types) {
-  return types.has(type_set::integer) || types.has(type_set::fraction);
-}
-
 void append_json(std::string& out, const json& value) {
   json_writer{out}.value(value);
 }
@@ -87,8 +83,9 @@ bool append_typed(std::string& out, std::string_view text, type_set types) {
       return true;
     }
   }
-  if (is_number_set(types) && append_if(read_integer(text))) return true;
-  if (types.has(type_set::fraction) && append_if(read_number(text))) return true;
+  const bool fractions = types.has(type_set::fraction);
+  if (fractions && append_if(read_number(text))) return true;
+  if ((fractions || types.has(type_set::integer)) && append_if(read_integer(text))) return true;
   return opens_container(text) && append_if(repair_json(text));
 }
 
