@@ -52,7 +52,7 @@ class offline_engine {
   /// What `id` brought so far; asserts that it was submitted here.
   const offline_output& output(sequence_id id) const;
 
-  /// Ends a request's sequences; they finish as cancelled.
+  /// Ends a sequence; it finishes as cancelled.
   void cancel(sequence_id id);
 
   scheduler_stats stats() const { return scheduler_.stats(); }

@@ -27,6 +27,10 @@ executor::executor(device& home, decoder model, kv_caches caches, executor_optio
         home.for_each(tasks, body);
       }} {}
 
+executor::~executor() {
+  home_->wait(home_->record(stream_));
+}
+
 result<step_result> executor::run(const step_plan& plan) {
   sampling_.begin(plan);
   copy_blocks(plan);

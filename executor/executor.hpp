@@ -26,6 +26,10 @@ class executor final : public stepper {
  public:
   /// The device must outlive the executor; `caches` belong to it.
   executor(device& home, decoder model, kv_caches caches, executor_options options);
+  /// Waits for what is queued: memory must not go while the device works on it.
+  ~executor() override;
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
 
   result<step_result> run(const step_plan& plan) override;
 
