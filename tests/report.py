@@ -37,6 +37,7 @@ def main():
     log = Path(build, "meson-logs", "testlog.json")
     log.unlink(missing_ok=True)
     code = subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--print-errorlogs",
+                           "--timeout-multiplier", "3",
                            *rest], env=env).returncode
     passed = failed = 0
     for line in log.read_text().splitlines() if log.exists() else []:
