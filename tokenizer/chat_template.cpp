@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "tokenizer/json_text.hpp"
+#include "tokenizer/sha256.hpp"
 #include "tokenizer/tool_block.hpp"
 
 namespace glimmer {
@@ -12,6 +13,10 @@ namespace glimmer {
 namespace {
 
 using enum control_token;
+
+// Of the publisher's chat_template.jinja, revision a4e59da5.
+constexpr std::string_view known_template_sha256 =
+    "cfc67e5f349f37690dfd31ed1f18bc4442a9dd32fe39a648f993cb4eb3cae678";
 
 constexpr std::string_view default_cutoff = "2026-01-04";
 constexpr std::string_view default_strength = "high";
@@ -261,6 +266,10 @@ class chat_writer {
 
 prompt_pieces render_chat(const chat_prompt& chat, std::string_view server_date) {
   return chat_writer{chat, server_date}.write();
+}
+
+bool is_known_chat_template(std::string_view jinja) {
+  return sha256_hex(jinja) == known_template_sha256;
 }
 
 }  // namespace glimmer
