@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 
 namespace glimmer {
@@ -15,6 +16,10 @@ constexpr std::size_t sliding = static_cast<std::size_t>(kv_group::sliding);
 std::int64_t blocks_covering(const kv_extent& e) {
   return (e.positions + e.block_size - 1) / e.block_size;
 }
+
+/// A step is bounded by time too, so that streams go on and cancels are heard beside long prompts.
+constexpr duration step_time_max = std::chrono::milliseconds{250};
+constexpr std::uint32_t decode_floor = 50;
 
 std::string size_text(double bytes) {
   constexpr double mebi = 1 << 20;
@@ -167,6 +172,7 @@ result<engine_config> derive_config(const engine_settings& settings, const engin
   out.scheduler.block_size = settings.block_size;
   out.scheduler.window = static_cast<std::uint32_t>(model.window);
   out.scheduler.end_tokens = facts.end_tokens;
+  out.scheduler.pace = {.step_time_max = step_time_max, .decode_floor_percent = decode_floor};
 
   const auto budget = budget_of(settings, facts, activations::bytes(model, out.activations));
   const auto one = blocks_of_sequence(model, {*length, settings.block_size});
