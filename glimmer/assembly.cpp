@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <thread>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "gpu/cpu/cpu_device.hpp"
 #include "model/checkpoint.hpp"
 #include "protocol/openai/models_list.hpp"
+#include "tokenizer/chat_template.hpp"
 #include "tokenizer/tokenizer.hpp"
 
 namespace glimmer {
@@ -72,6 +75,7 @@ result<sampling_params> chosen_sampling(const std::string& choice, const checkpo
 
 struct opened {
   std::string given;  // the model's name as the operator wrote it
+  fs::path folder;
   std::shared_ptr<const checkpoint> source;
   std::shared_ptr<const tokenizer> tokens;
 };
@@ -89,7 +93,20 @@ result<opened> open_model(const server_options& options) {
   if (!source) return fail(source.error());
   const auto tokens = tokenizer::load((*folder / "tokenizer.json").string());
   if (!tokens) return fail(tokens.error());
-  return opened{std::move(given), std::make_shared<const checkpoint>(std::move(*source)), *tokens};
+  return opened{std::move(given), *folder, std::make_shared<const checkpoint>(std::move(*source)),
+                *tokens};
+}
+
+/// The prompt format is built in; a checkpoint that brings another template must not pass
+/// unnoticed.
+void log_template(const event_log& log, const fs::path& folder) {
+  std::ifstream file{folder / "chat_template.jinja", std::ios::binary};
+  if (!file) return;
+  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  if (is_known_chat_template(text)) return;
+  log.warning("template",
+              "chat_template.jinja is not the one whose format is built in; prompts follow the "
+              "built-in format");
 }
 
 std::vector<std::string> served_names(const server_options& options, const std::string& given) {
@@ -156,6 +173,7 @@ result<assembly> assemble(const server_options& options, engine_events events,
   const auto sampling = chosen_sampling(options.generation_config, *model->source);
   if (!sampling) return fail(sampling.error());
   log_start(log, options, *model->source, *config);
+  log_template(log, model->folder);
 
   const auto names = served_names(options, model->given);
   const auto context = config->scheduler.max_model_len;
