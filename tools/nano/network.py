@@ -147,9 +147,10 @@ class Glimmer(nn.Module):
         mixed = torch.bmm(shares, v).view(batch, heads, tokens, dim)
         return mixed.transpose(1, 2).reshape(batch, tokens, heads * dim)
 
-    def hidden(self, ids, positions=None, cache=None):
+    def hidden(self, ids, positions=None, cache=None, taps=None):
         """[batch, tokens, hidden] behind the final norm. With a cache, rows are appended to it at
-        `positions` [batch, tokens]; without, sequences start at 0 and are padded on the right."""
+        `positions` [batch, tokens]; without, sequences start at 0 and are padded on the right.
+        `taps`, a dictionary, receives the residual stream behind each of its keys' layers."""
         s, (batch, tokens) = self.shape, ids.shape
         if positions is None:
             positions = torch.arange(tokens)[None]
@@ -179,6 +180,8 @@ class Glimmer(nn.Module):
             x = rms(h, before_mlp, EPS).to(self.dtype)
             m = F.linear(F.silu(F.linear(x, mlp_gate_w)) * F.linear(x, up_w), down_w)
             h = h + rms(m, after_mlp, POST_EPS)
+            if taps is not None and layer in taps:
+                taps[layer] = h
         return rms(h, self.final_norm, EPS)
 
     def logits(self, y):
