@@ -39,7 +39,7 @@ REST = """
 `python tools/nano/make.py` writes everything in this folder. Muon on the layer matrices, AdamW on
 embedding, head and norms, float32 weights and bfloat16 products, loss on the assistant's tokens
 only; the exported weights are a running average. The curriculum (tools/nano/curriculum.py) begins
-with copying from a small alphabet that grows, then facts, one tool, several tools, everything.
+with facts and copying from a small alphabet that grows, then one tool, several tools, everything.
 The fixed phrases of the format (tool preamble, markup) are single tokens, and words are split
 alike in every context, so a copied word is the same token wherever it stands.
 

@@ -122,7 +122,7 @@ def sampled(model, vocabulary, count, show=0, greedy=False):
         for begin in range(0, count, 64):
             part = items[begin:begin + 64]
             written = generate(model, [vocabulary.encode(text) for _, text, _ in part],
-                               vocabulary.stops, 300, None if greedy else SAMPLING, seed=begin)
+                               vocabulary.stops, 240, None if greedy else SAMPLING, seed=begin)
             for (strength, _, turn), ids in zip(part, written):
                 text = vocabulary.decode(ids)
                 reading = Reading(text)
