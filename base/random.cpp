@@ -29,8 +29,8 @@ double uniform_draw(random_key key) {
       {static_cast<std::uint32_t>(key.position), static_cast<std::uint32_t>(key.position >> 32),
        key.stream, 0},
       {static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)});
-  const auto bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;  // 53 bits
-  return (static_cast<double>(bits) + 0.5) * 0x1p-53;                  // never 0, never 1
+  const auto bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 12;  // 52 bits
+  return (static_cast<double>(bits) + 0.5) * 0x1p-52;  // exact, so never 0 and never 1
 }
 
 std::uint64_t choice_seed(std::uint64_t seed, std::uint32_t choice) {
