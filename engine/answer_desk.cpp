@@ -28,9 +28,17 @@ double seconds(duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-std::string_view reason_label(const std::optional<error>& failed) {
-  if (!failed) return "stop";
-  return failed->code == "cancelled" || failed->code == "timeout" ? "abort" : "error";
+/// The word of `request_success` for one sequence: what the engine saw, before calls are looked at.
+std::string reason_label(const sequence_finished& ending, bool found_end) {
+  switch (ending.cause) {
+    case end_cause::stop_token:
+    case end_cause::stop_string: return "stop";
+    case end_cause::length: return found_end ? "stop" : "length";
+    case end_cause::cancelled:
+    case end_cause::deadline: return "abort";
+    case end_cause::error: break;
+  }
+  return "error";
 }
 
 }  // namespace
@@ -111,20 +119,28 @@ void answer_desk::digest(open_request& at, const sequence_output& output, time_p
   at.stands_for.push_back({output.id, static_cast<std::uint32_t>(output.tokens.size())});
   if (one.found_end || at.failed) return;
   events_.clear();
+  shown_.clear();
+  std::vector<spelled_logprob> logprobs;
   const auto before = one.digester.tokens();
-  const auto digested = one.digester.push(output.tokens, events_);
+  token_digester::digested digested;
+  for (std::size_t i = 0; i < output.tokens.size() && !digested.ended; ++i) {
+    const bool inside = one.digester.in_reasoning();
+    digested = one.digester.push(std::span{output.tokens}.subspan(i, 1), events_);
+    const bool thought = inside && one.digester.in_reasoning();
+    if (thought && !at.accepted->response.include_reasoning) continue;  // nor told by its tokens
+    shown_.push_back(output.tokens[i]);
+    if (i < output.logprobs.size()) logprobs.push_back(spell(output.logprobs[i]));
+  }
   const auto taken = one.digester.tokens() - before;
-  const auto logprobs = spell(output);
-  at.answer.add(
-      index,
-      {.events = events_,
-       .logprobs = std::span{logprobs}.first(std::min<std::size_t>(taken, logprobs.size())),
-       .tokens = std::span{output.tokens}.first(taken),
-       .usage = {.prompt_tokens = at.prompt.prompt_tokens,
-                 .cached_tokens = at.prompt.cached_tokens,
-                 .completion_tokens = one.digester.tokens(),
-                 .reasoning_tokens = one.digester.reasoning_tokens()}},
-      at.bytes);
+  at.answer.add(index,
+                {.events = events_,
+                 .logprobs = logprobs,
+                 .tokens = shown_,
+                 .usage = {.prompt_tokens = at.prompt.prompt_tokens,
+                           .cached_tokens = at.prompt.cached_tokens,
+                           .completion_tokens = one.digester.tokens(),
+                           .reasoning_tokens = one.digester.reasoning_tokens()}},
+                at.bytes);
   count_tokens(at, taken, now);
   if (!digested.ended) return;
   one.found_end = true;
@@ -135,11 +151,13 @@ void answer_desk::digest(open_request& at, const sequence_output& output, time_p
 void answer_desk::finish(open_request& at, const sequence_finished& ending) {
   GLIMMER_ASSERT(at.left > 0, "a sequence ends once");
   --at.left;
+  const auto index = choice_of(ending.id);
+  auto& one = at.choices.at(index);
+  counters_.add(counters_.series(metric::request_success,
+                                 {{"finished_reason", reason_label(ending, one.found_end)}}));
   if (at.failed) return;
   at.failed = failure_of(ending);
   if (at.failed) return;
-  const auto index = choice_of(ending.id);
-  auto& one = at.choices.at(index);
   events_.clear();
   const bool cut = ending.cause == end_cause::length && !one.found_end;
   const auto reason =
@@ -177,7 +195,7 @@ void answer_desk::settle(open_request& at, time_point now) {
     }
     send_piece(at, true);
   }
-  count_ending(at, now);
+  counters_.observe(counters_.series(metric::e2e_latency), seconds(now - at.accepted->arrived));
   open_.erase(request);
 }
 
@@ -194,15 +212,12 @@ void answer_desk::send_piece(open_request& at, bool last) {
                           .last = last});
 }
 
-std::vector<spelled_logprob> answer_desk::spell(const sequence_output& output) const {
-  std::vector<spelled_logprob> out;
-  for (const auto& entry : output.logprobs) {
-    const auto text = [&](token_id token) {
-      return std::string{setup_.tokens->words().bytes(token)};
-    };
-    auto& spelled = out.emplace_back(text(entry.token), entry.logprob);
-    for (const auto& [token, logprob] : entry.top) spelled.top.emplace_back(text(token), logprob);
-  }
+spelled_logprob answer_desk::spell(const token_logprob& entry) const {
+  const auto text = [&](token_id token) {
+    return std::string{setup_.tokens->words().bytes(token)};
+  };
+  spelled_logprob out{text(entry.token), entry.logprob, {}};
+  for (const auto& [token, logprob] : entry.top) out.top.emplace_back(text(token), logprob);
   return out;
 }
 
@@ -218,12 +233,6 @@ void answer_desk::count_tokens(open_request& at, std::size_t tokens, time_point 
     counters_.observe(counters_.series(metric::inter_token_latency), seconds(now - at.last_token));
   }
   at.last_token = now;
-}
-
-void answer_desk::count_ending(const open_request& at, time_point now) {
-  counters_.add(counters_.series(metric::request_success,
-                                 {{"finished_reason", std::string{reason_label(at.failed)}}}));
-  counters_.observe(counters_.series(metric::e2e_latency), seconds(now - at.accepted->arrived));
 }
 
 }  // namespace glimmer

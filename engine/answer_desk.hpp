@@ -94,8 +94,7 @@ class answer_desk {
   void settle(open_request& at, time_point now);
   void send_piece(open_request& at, bool last);
   void count_tokens(open_request& at, std::size_t tokens, time_point now);
-  void count_ending(const open_request& at, time_point now);
-  std::vector<spelled_logprob> spell(const sequence_output& output) const;
+  spelled_logprob spell(const token_logprob& entry) const;
 
   config setup_;
   std::unordered_map<request_id, open_request> open_;
@@ -103,6 +102,7 @@ class answer_desk {
   metrics counters_;
   desk_mail mail_;
   std::vector<turn_event> events_;  // reused
+  std::vector<token_id> shown_;     // reused
 };
 
 }  // namespace glimmer

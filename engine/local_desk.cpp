@@ -59,7 +59,9 @@ void local_desk::answer(std::span<const answer_piece> pieces) {
     const auto at = open_.find(piece.request);
     if (at == open_.end()) continue;
     const bool cancelled = at->second.cancelled;
-    if (!cancelled || piece.last) {
+    const bool tells = !piece.bytes.empty() && !cancelled;  // an empty piece decides no status yet
+    if (tells || piece.last) {
+      at->second.begun = true;
       at->second.sink({.bytes = cancelled ? std::string{} : piece.bytes, .last = piece.last});
     }
     if (cancelled && !piece.last) cancels_.push_back(piece.request);  // it may have come too early
@@ -67,6 +69,15 @@ void local_desk::answer(std::span<const answer_piece> pieces) {
     tickets_.erase(at->second.ticket);
     open_.erase(at);
   }
+}
+
+void local_desk::close() {
+  drain();
+  const auto left = refusal(error{error_kind::unavailable, "closed", "", "The engine has ended."});
+  for (const auto& [request, one] : std::exchange(open_, {})) {
+    one.sink(one.begun ? answer_part{.last = true} : left);  // an answer that has begun breaks off
+  }
+  tickets_.clear();
 }
 
 }  // namespace glimmer

@@ -39,6 +39,8 @@ class local_desk {
   void answer(std::span<const answer_piece> pieces);
   void state_changed(const engine_state& state) { phase_ = state.phase; }
   void drain() { phase_ = engine_phase::draining; }
+  /// The engine goes: every open sink gets its last part now.
+  void close();
 
   std::vector<request_id> take_cancels() { return std::exchange(cancels_, {}); }
   std::vector<sequence_tokens_taken> take_windows() { return std::exchange(windows_, {}); }
@@ -48,6 +50,7 @@ class local_desk {
   struct open_request {
     client_ticket ticket;
     answer_sink sink;
+    bool begun = false;  // a part went out
     bool cancelled = false;
   };
   std::optional<error> closed() const;

@@ -60,6 +60,8 @@ class token_digester {
 
   /// Output tokens inside reasoning bodies, for usage.
   std::uint32_t reasoning_tokens() const { return parser_.reasoning_tokens(); }
+  /// Reasoning is open: the last token belongs to it, or may yet turn out to.
+  bool in_reasoning() const { return parser_.in_reasoning(); }
   /// Output tokens taken so far; those behind the end do not count.
   std::uint32_t tokens() const { return count_; }
 

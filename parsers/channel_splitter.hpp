@@ -35,6 +35,8 @@ class channel_splitter {
   bool foreign() const { return foreign_; }
   /// Tokens inside bodies the model addressed to itself, without headers and end tokens.
   std::uint32_t reasoning_tokens() const { return reasoning_tokens_; }
+  /// A body that the model addressed to itself is open.
+  bool in_reasoning() const { return body_ && body_->to == channel::reasoning; }
   /// Bytes not handed on yet that are not the body of a tool message.
   std::size_t held_bytes() const;
 
@@ -82,7 +84,6 @@ class channel_splitter {
   void show(std::string text, events& out);
   void close(body_end how, events& out);
   void settle_tokens();
-  bool in_reasoning() const { return body_ && body_->to == channel::reasoning; }
 
   std::shared_ptr<const tool_catalog> tools_;
   place place_ = place::opening;

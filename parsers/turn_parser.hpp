@@ -45,6 +45,7 @@ class turn_parser {
   /// The stop string that ended the turn; empty if none did.
   std::string_view stop_string() const { return stop_.found(); }
   std::uint32_t reasoning_tokens() const { return splitter_.reasoning_tokens(); }
+  bool in_reasoning() const { return splitter_.in_reasoning(); }
 
  private:
   void parse(std::vector<turn_event>& out);

@@ -1,0 +1,45 @@
+#include "engine/scheduler_metrics.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/engine/counted.hpp"
+
+namespace glimmer {
+
+BOOST_AUTO_TEST_SUITE(scheduler_metrics_test)
+
+BOOST_AUTO_TEST_CASE(gauges_tell_the_state_as_it_is) {
+  metrics told;
+  scheduler_stats stats{.running = 3, .waiting = 2};
+  stats.blocks = {block_counts{.all = 100, .free = 40, .cached = 10, .used = 50},
+                  block_counts{.all = 10, .free = 2, .cached = 0, .used = 8}};
+  count_scheduler(told, stats, {});
+  stats.running = 1;
+  count_scheduler(told, stats, stats);
+  BOOST_TEST(counted(told, metric::requests_running) == 1);
+  BOOST_TEST(counted(told, metric::requests_waiting) == 2);
+  BOOST_TEST(counted(told, metric::kv_blocks, {"active"}) == 58);
+  BOOST_TEST(counted(told, metric::kv_blocks, {"full", "free"}) == 40);
+  BOOST_TEST(counted(told, metric::kv_cache_usage) == 0.8);  // of the fuller group
+}
+
+BOOST_AUTO_TEST_CASE(what_grows_is_counted_by_its_growth) {
+  metrics told;
+  scheduler_stats before;
+  for (const std::uint64_t preempted : {2u, 2u, 5u}) {
+    scheduler_stats now;
+    now.preemptions = preempted;
+    count_scheduler(told, now, std::exchange(before, now));
+  }
+  BOOST_TEST(counted(told, metric::preemptions) == 5);
+}
+
+BOOST_AUTO_TEST_CASE(pools_of_no_block_are_not_full) {
+  metrics told;
+  count_scheduler(told, {}, {});
+  BOOST_TEST(counted(told, metric::kv_cache_usage) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace glimmer
