@@ -69,6 +69,10 @@ caf::behavior live(client_self* self, const client_setup& setup) {
         s.desk.drain();
         tell_drained(self);
       },
+      [=, &s](message::leave) {
+        s.desk.close();
+        self->quit();
+      },
   };
 }
 

@@ -11,7 +11,8 @@
 
 namespace glimmer {
 
-void crew::spawn(caf::actor_system& system, crew_plan& plan) {
+void crew::spawn(crew_plan& plan) {
+  auto& system = *system_;
   supervisor_ = spawn_supervisor(system, plan.supervision);
   scheduler_ = spawn_scheduler(system, plan.scheduling, plan.supervision.log);
   for (std::uint32_t i = 0; i < plan.parsers; ++i) {
@@ -27,7 +28,8 @@ void crew::spawn(caf::actor_system& system, crew_plan& plan) {
 
 /// Request ids are dealt out like cards, so that no two actors ever give the same one: the client
 /// has the first hand, the frontends the others. Admission credits are shared evenly.
-result<void> crew::listen(caf::actor_system& system, const crew_plan& plan) {
+result<void> crew::listen(const crew_plan& plan) {
+  auto& system = *system_;
   const std::uint64_t hands = plan.frontends + 1;
   client_ = spawn_client(system, {.tokenizers = tokenizers_,
                                   .scheduler = scheduler_,
@@ -71,9 +73,9 @@ void crew::introduce() const {
 }
 
 result<std::unique_ptr<crew>> crew::muster(caf::actor_system& system, crew_plan plan) {
-  std::unique_ptr<crew> made{new crew};
-  made->spawn(system, plan);
-  if (auto open = made->listen(system, plan); !open) return fail(open.error());
+  std::unique_ptr<crew> made{new crew{system}};
+  made->spawn(plan);
+  if (auto open = made->listen(plan); !open) return fail(open.error());
   made->executor_ = spawn_executor(system, std::move(plan.load_stepper), made->supervisor_);
   made->introduce();
   return made;
@@ -90,12 +92,16 @@ crew::~crew() {
   // The supervisor first: nobody's leaving is a death any more.
   caf::anon_send_exit(supervisor_, caf::exit_reason::user_shutdown);
   frontends_.clear();
-  caf::anon_send_exit(client_, caf::exit_reason::user_shutdown);
+  if (client_) caf::anon_send(client_, message::leave{});  // behind what was submitted to it
+  std::vector<caf::actor> rest{supervisor_, scheduler_};
   for (const auto* several : {&tokenizers_, &parsers_}) {
-    for (const auto& one : *several) caf::anon_send_exit(one, caf::exit_reason::user_shutdown);
+    rest.insert(rest.end(), several->begin(), several->end());
   }
-  caf::anon_send_exit(scheduler_, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(executor_, caf::exit_reason::user_shutdown);
+  if (executor_) rest.push_back(executor_);
+  for (const auto& one : rest) caf::anon_send_exit(one, caf::exit_reason::user_shutdown);
+  if (client_) rest.push_back(client_);
+  const caf::scoped_actor waiting{*system_};
+  waiting->wait_for(rest);
 }
 
 }  // namespace glimmer

@@ -32,7 +32,7 @@ struct crew_plan {
 };
 
 /// All actors of one engine, wired. Lives inside somebody's actor system; its destructor sends
-/// everyone home and waits for the frontends' threads.
+/// everyone home and waits until they are gone, so it must not run in a scheduled actor.
 class crew {
  public:
   /// Opens the ports, then lets the executor load. Fails when a port cannot be opened.
@@ -51,11 +51,12 @@ class crew {
   void cut();
 
  private:
-  crew() = default;
-  void spawn(caf::actor_system& system, crew_plan& plan);
-  result<void> listen(caf::actor_system& system, const crew_plan& plan);
+  explicit crew(caf::actor_system& system) : system_{&system} {}
+  void spawn(crew_plan& plan);
+  result<void> listen(const crew_plan& plan);
   void introduce() const;
 
+  caf::actor_system* system_;
   caf::actor supervisor_;
   caf::actor scheduler_;
   caf::actor executor_;

@@ -127,7 +127,7 @@ struct metrics_published {
 struct drain {};
 /// frontend -> supervisor: no request of mine is open any more (sent once, after drain).
 struct drained {};
-/// supervisor -> all: cut what is open and leave.
+/// supervisor -> scheduler, wiring -> frontends and client: cut what is open and leave.
 struct leave {};
 
 /// engine's owner -> client: a request of this process. Refused by its sink when there is no room.

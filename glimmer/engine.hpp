@@ -37,7 +37,8 @@ class GLIMMER_API engine {
   virtual ~engine() = default;
 
   /// Starts one chat request: the body of POST /v1/chat/completions. `sink` gets what HTTP would
-  /// have answered, errors included, and exactly one last part.
+  /// have answered, errors included, and exactly one last part (when the engine is destroyed
+  /// first: then).
   virtual submission submit(std::string_view chat_request, answer_sink sink) = 0;
   /// The answer is not wanted any more; its sink gets its last part soon. Idempotent.
   virtual void cancel(submission which) = 0;

@@ -1,0 +1,70 @@
+#include "tests/actors/stage.hpp"
+
+namespace glimmer::test {
+namespace {
+
+constexpr token_id vocab = 1536;
+
+crew_plan plan_of(const stage_options& options, stepper_factory load) {
+  const auto& tokens = release_like();
+  return {.scheduling = {.max_model_len = 4096,
+                         .max_num_seqs = 16,
+                         .max_num_batched_tokens = 512,
+                         .blocks = {1024, 1024},
+                         .window = 128,
+                         .end_tokens = {tokens->id(control_token::eot)}},
+          .load_stepper = std::move(load),
+          .intake = std::make_shared<const request_intake>(
+              intake_rules{.requests = {.served_models = {"tiny"}, .vocab_tokens = vocab}},
+              request_preparer{tokens, {.context_tokens = 4096, .vocab_tokens = vocab}}),
+          .answers = {.tokens = tokens, .context_tokens = 4096},
+          .tokenizers = options.tokenizers,
+          .parsers = options.parsers,
+          .supervision = {.log = event_log{log_level::error}}};
+}
+
+}  // namespace
+
+std::vector<token_id> tokens_of(std::string_view turn) {
+  std::vector<token_id> out;
+  const tokenizer& words = *release_like();
+  while (!turn.empty()) {
+    const bool control = turn.starts_with("<|");
+    const auto end = control ? turn.find("|>") + 2 : std::min(turn.find("<|"), turn.size());
+    const auto run = turn.substr(0, end);
+    if (control) {
+      out.push_back(words.words().find_special(run).value());
+    } else {
+      BOOST_REQUIRE(words.append(run, out));
+    }
+    turn.remove_prefix(end);
+  }
+  return out;
+}
+
+stage::stage(stage_options options) {
+  auto load = options.load ? options.load : [at = gate]() -> result<std::unique_ptr<stepper>> {
+    return std::make_unique<gated_stepper>(
+        at, gated_stepper::lines{.script = tokens_of(" to=self<|message|>Hm, well.<|eom|><|start|>"
+                                                     "assistant to=user<|message|>Hello there. ")});
+  };
+  auto plan = plan_of(options, std::move(load));
+  plan.supervision.on_ready = [this] { ready_.set_value(); };
+  plan.supervision.on_end = [this](engine_end how) { ended_.set_value(how); };
+  auto made = crew::muster(system_, std::move(plan));
+  BOOST_REQUIRE(made.has_value());
+  actors = std::move(*made);
+}
+
+inbox stage::submit(std::string_view fields) {
+  inbox out;
+  const std::string body =
+      R"({"messages": [{"role": "user", "content": "Hi"}], "ignore_eos": true)" +
+      std::string{fields.empty() ? "" : ", "} + std::string{fields} + "}";
+  caf::anon_send(actors->client(),
+                 message::client_request{client_ticket{++tickets_},
+                                         std::make_shared<const std::string>(body), out.sink()});
+  return out;
+}
+
+}  // namespace glimmer::test
