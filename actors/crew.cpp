@@ -70,6 +70,7 @@ void crew::introduce() const {
   caf::anon_send(scheduler_, message::peers_known{executor_, supervisor_, parsers_});
   caf::anon_send(supervisor_, message::crew_known{scheduler_, executor_, tokenizers_, parsers_,
                                                   std::move(listeners)});
+  caf::anon_send(executor_, message::load_model{});
 }
 
 result<std::unique_ptr<crew>> crew::muster(caf::actor_system& system, crew_plan plan) {

@@ -15,9 +15,8 @@ struct device_state {
 
 caf::behavior live(caf::stateful_actor<device_state>* self, const stepper_factory& load,
                    const caf::actor& supervisor) {
-  self->send(self, message::tick{});  // load after the spawn has returned
   return {
-      [=](message::tick) {
+      [=](message::load_model) {
         auto made = load();
         if (!made) return self->send(supervisor, message::executor_failed{made.error()});
         self->state.steps = std::move(*made);

@@ -110,6 +110,8 @@ struct state_changed {
   engine_state state;
 };
 
+/// wiring -> executor: everybody knows everybody; load now, so that nobody misses the readiness.
+struct load_model {};
 /// executor -> supervisor: weights are packed, the device is warm.
 struct executor_ready {};
 /// executor -> supervisor: they are not, and never will be.
@@ -177,6 +179,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::write_bytes)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::window_returned)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::cancel_request)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::state_changed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::load_model)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::executor_ready)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::executor_failed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::metrics_published)

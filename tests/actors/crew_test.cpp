@@ -31,8 +31,15 @@ struct reading {
   }
 };
 
+/// The first choice of an answer or a chunk.
+json choice_of_body(std::string_view body) {
+  const auto choices = parse_json(body).find("choices");
+  BOOST_REQUIRE_MESSAGE(choices.has_value(), body);
+  return choices->at(0);
+}
+
 reading read_unary(std::string_view body) {
-  const auto choice = parse_json(body).find("choices")->at(0);
+  const auto choice = choice_of_body(body);
   reading out;
   out.add(*choice.find("message"), *choice.find("finish_reason"));
   return out;
@@ -42,7 +49,7 @@ reading read_stream(std::string_view events) {
   reading out;
   while (events.starts_with("data: {")) {
     const auto end = events.find("\n\n");
-    const auto choice = parse_json(events.substr(6, end - 6)).find("choices")->at(0);
+    const auto choice = choice_of_body(events.substr(6, end - 6));
     out.add(*choice.find("delta"), *choice.find("finish_reason"));
     events.remove_prefix(end + 2);
   }
