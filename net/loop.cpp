@@ -1,5 +1,6 @@
 #include "net/loop.hpp"
 
+#include <signal.h>
 #include <uv.h>
 
 #include <utility>
@@ -19,9 +20,19 @@ void run_posted(event_loop::state& state) {
   for (auto& each : work) each();
 }
 
+/// A broken pipe signals the thread that wrote, so its own mask is enough.
+void block_broken_pipes() {
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  const int failed = pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+  GLIMMER_ASSERT(failed == 0, "a thread may block its own signals");
+}
+
 }  // namespace
 
 event_loop::event_loop() : state_{std::make_unique<state>()} {
+  block_broken_pipes();
   const int failed = uv_loop_init(&state_->loop);
   GLIMMER_ASSERT(failed == 0, "the system has descriptors left for an event loop");
   state_->loop.data = state_.get();

@@ -13,6 +13,8 @@ namespace glimmer {
 
 /// An event loop of one thread. Everything in net/ that is made on a loop belongs to the loop's
 /// thread and must be destroyed before the loop; `post` alone may be called from any thread.
+/// Make it on the thread that runs it: SIGPIPE is blocked there for good, so that a write to a
+/// peer that left fails instead of ending the process. Other threads of a host are left alone.
 class event_loop {
  public:
   event_loop();

@@ -2,13 +2,7 @@
 
 #include <sys/resource.h>
 
-#include <csignal>
-
 namespace glimmer {
-
-void ignore_broken_pipes() {
-  std::signal(SIGPIPE, SIG_IGN);
-}
 
 std::size_t raise_descriptor_limit() {
   rlimit files{};

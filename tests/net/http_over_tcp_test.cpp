@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "net/process.hpp"
 #include "net/tcp_connection.hpp"
 #include "net/tcp_listener.hpp"
 #include "protocol/http_connection.hpp"
@@ -98,7 +97,6 @@ class served : public tcp_events {
 
 struct http_server {
   http_server() {
-    ignore_broken_pipes();
     listen_options options;
     options.address.port = 0;
     auto opened = tcp_listener::open(loop, options, [this](auto socket) {

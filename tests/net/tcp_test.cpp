@@ -38,7 +38,6 @@ struct recorder : tcp_events {
 
 struct server {
   explicit server(bool echoes = false, std::size_t connections_max = 100) {
-    ignore_broken_pipes();
     listen_options options;
     options.address.port = 0;
     options.connections_max = connections_max;
@@ -73,6 +72,16 @@ BOOST_AUTO_TEST_CASE(bytes_travel_both_ways) {
   BOOST_TEST(here.newest().connection->peer().starts_with("127.0.0.1:"));
   BOOST_TEST(here.newest().connection->sent() == 5u);
   BOOST_TEST(here.newest().connection->unsent() == 0u);
+}
+
+// The first write meets a peer that has closed and resets; the second one would raise SIGPIPE.
+BOOST_AUTO_TEST_CASE(writing_on_to_a_peer_that_left_ends_the_connection_not_the_process) {
+  server here;
+  test_client client{here.listener->port()};
+  auto& peer = here.newest();
+  client.close();
+  for (int i = 0; i < 3; ++i) peer.connection->write("data");
+  BOOST_TEST(drive(here.loop, [&] { return peer.lost; }));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_socket_does_not_take_is_kept_and_sent_in_order) {
