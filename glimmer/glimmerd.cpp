@@ -68,5 +68,6 @@ int main(int argc, char** argv) {
   if (!options) return refuse(options.error());
   if (options->help) return fmt::print("{}", options_help()), 0;
   if (options->version) return fmt::print("glimmerd {}\n", glimmer_version()), 0;
+  raise_descriptor_limit();
   return serve(*options);
 }
