@@ -2,11 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <caf/actor_system_config.hpp>
 #include <caf/config_option_set.hpp>
 #include <caf/config_value.hpp>
 #include <caf/settings.hpp>
 #include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace glimmer {
@@ -16,16 +21,28 @@ std::unexpected<error> refuse(std::string text) {
   return fail({error_kind::bad_request, "invalid_config", "", std::move(text)});
 }
 
-/// A config value as the words a flag would have had.
-std::vector<std::string> words(const caf::config_value& value) {
+std::string word(const caf::config_value& value) {
+  if (const auto* text = caf::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = caf::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return caf::to_string(value);
+}
+
+bool is_nested(const caf::config_value& value) {
+  return caf::get_if<caf::config_value::list>(&value) != nullptr ||
+         caf::get_if<caf::settings>(&value) != nullptr;
+}
+
+/// A config value as the words a flag would have had; none if it is deeper than one list.
+std::optional<std::vector<std::string>> words(const caf::config_value& value) {
+  std::vector<std::string> out;
   if (const auto* list = caf::get_if<caf::config_value::list>(&value)) {
-    std::vector<std::string> out;
-    for (const auto& item : *list) out.push_back(words(item).front());
-    return out;
+    if (std::ranges::any_of(*list, is_nested)) return std::nullopt;
+    std::ranges::transform(*list, std::back_inserter(out), word);
+  } else {
+    if (is_nested(value)) return std::nullopt;
+    out.push_back(word(value));
   }
-  if (const auto* text = caf::get_if<std::string>(&value)) return {*text};
-  if (const auto* flag = caf::get_if<bool>(&value)) return {*flag ? "true" : "false"};
-  return {caf::to_string(value)};
+  return out;
 }
 
 result<void> apply_section(server_options& options, const std::string& section,
@@ -41,7 +58,8 @@ result<void> apply_section(server_options& options, const std::string& section,
       return refuse(fmt::format("'{}' belongs to section '{}', not '{}'", name, belongs, section));
     }
     const auto given = words(value);
-    if (auto done = apply_option(options, name, given); !done) return done;
+    if (!given) return refuse(fmt::format("'{}' takes plain values or a list of them", name));
+    if (auto done = apply_option(options, name, *given); !done) return done;
   }
   return {};
 }
@@ -49,12 +67,18 @@ result<void> apply_section(server_options& options, const std::string& section,
 }  // namespace
 
 result<void> apply_config_file(server_options& options, const std::string& file) {
-  std::ifstream in{file};
-  if (!in) return refuse(fmt::format("{}: cannot be read", file));
-  const auto parsed = caf::actor_system_config::parse_config(in);
-  if (!parsed) {
-    return refuse(fmt::format("{}: {}", file, caf::to_string(parsed.error())));
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  // A folder opens, and fails only when it is read.
+  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (!in.is_open() || in.bad() || !text) return refuse(fmt::format("{}: cannot be read", file));
+  // The parser takes a null byte for the end of the text.
+  if (text.view().find('\0') != std::string_view::npos) {
+    return refuse(fmt::format("{}: a null byte stands in it; it is no config file", file));
   }
+  std::istringstream whole{text.str()};
+  const auto parsed = caf::actor_system_config::parse_config(whole);
+  if (!parsed) return refuse(fmt::format("{}: {}", file, caf::to_string(parsed.error())));
   for (const auto& [section, value] : *parsed) {
     const auto* entries = caf::get_if<caf::settings>(&value);
     if (entries == nullptr) {

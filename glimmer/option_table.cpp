@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -81,8 +82,10 @@ result<void> text(server_options& options, values v) {
   return {};
 }
 
+/// An empty key would let everybody in, an empty name stands for no model.
 template <auto Member>
 result<void> list(server_options& options, values v) {
+  if (std::ranges::find(v, "") != v.end()) return refuse("an empty value is not allowed");
   (options.*Member).assign(v.begin(), v.end());
   return {};
 }
@@ -90,6 +93,12 @@ result<void> list(server_options& options, values v) {
 template <auto Member>
 result<void> on(server_options& options, values) {
   options.*Member = true;
+  return {};
+}
+
+result<void> model_name(server_options& options, values v) {
+  if (v[0].empty()) return refuse("'' is neither a folder nor a hub id");
+  options.model = v[0];
   return {};
 }
 
@@ -187,7 +196,7 @@ constexpr std::uint64_t million = 1'000'000;
 constexpr auto rows = std::to_array<row>({
     // server
     {"model", "server", arity::one, "folder or cached hub id (or the first plain argument)",
-     text<&so::model>},
+     model_name},
     {"host", "server", arity::one, "address to listen on", text<&so::host>},
     {"port", "server", arity::one, "port to listen on; 0 picks a free one",
      number<&so::port, 0, 65535>},
@@ -225,8 +234,8 @@ constexpr auto rows = std::to_array<row>({
      setting<&engine_settings::max_num_seqs, 1, 65'536>},
     {"max-num-batched-tokens", "engine", arity::one, "tokens computed in one step",
      setting<&engine_settings::max_num_batched_tokens, 1, million>},
-    {"block-size", "engine", arity::one, "tokens a KV block holds",
-     setting<&engine_settings::block_size, 1, 1024>},
+    {"block-size", "engine", arity::one, "tokens a KV block holds, a power of two",
+     setting<&engine_settings::block_size, 1, 256>},
     {"gpu-memory-utilization", "engine", arity::one, "share of the device's memory to use",
      memory_utilization},
     {"kv-cache-memory", "engine", arity::one, "bytes of KV cache, instead of what is left",

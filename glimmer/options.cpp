@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "glimmer/config_file.hpp"
 #include "glimmer/option_table.hpp"
@@ -52,11 +53,15 @@ struct given_flag {
 /// Splits `--flag value`, `--flag=value` and `--flag a b` (flags of many values).
 result<std::vector<given_flag>> split(std::span<const std::string> arguments) {
   std::vector<given_flag> flags;
+  std::string_view plain;
   for (std::size_t i = 0; i < arguments.size();) {
     std::string_view word = arguments[i++];
     if (!word.starts_with("--")) {
       if (word.starts_with('-') && word.size() > 1)
         return refuse(fmt::format("'{}' is no flag; flags begin with --", word));
+      if (const auto first = std::exchange(plain, word); !first.empty()) {
+        return refuse(fmt::format("'{}' and '{}' are both named as the model", first, word));
+      }
       flags.push_back({"model", {std::string{word}}});
       continue;
     }
@@ -107,6 +112,8 @@ result<void> apply_option(server_options& options, std::string_view name,
     }
   } else if (values.empty()) {
     return refuse(fmt::format("--{} needs a value: {}", name, row->meaning));
+  } else if (row->takes == option_row::arity::one && values.size() > 1) {
+    return refuse(fmt::format("--{} takes one value, {} were given", name, values.size()));
   }
   if (auto done = row->apply(options, values); !done) {
     return refuse(fmt::format("--{}: {}", name, done.error().text));

@@ -124,6 +124,46 @@ BOOST_AUTO_TEST_CASE(a_config_file_that_cannot_be_read_or_parsed_is_an_error) {
   BOOST_TEST(refusal("--config " + file.path).starts_with(file.path + ": "));
 }
 
+BOOST_AUTO_TEST_CASE(a_folder_or_a_binary_file_is_no_config_file) {
+  BOOST_TEST(refusal("--config .") == ".: cannot be read");
+  const config_file file{std::string{"\0[server]\nport = 1\n", 19}};
+  BOOST_TEST(refusal("--config " + file.path) ==
+             file.path + ": a null byte stands in it; it is no config file");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_config_file_changes_nothing) {
+  const config_file file{""};
+  BOOST_TEST(refusal("--config " + file.path) == "accepted");
+}
+
+BOOST_AUTO_TEST_CASE(config_values_are_plain_or_one_list_of_plain_ones) {
+  for (const auto* value : {"[[]]", "[[\"a\"]]", "[{a = 1}]", "{a = 1}"}) {
+    const config_file file{std::string{"server { api-key = "} + value + " }"};
+    BOOST_TEST(refusal("--config " + file.path) ==
+               file.path + ": 'api-key' takes plain values or a list of them");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_setting_of_one_value_takes_no_list) {
+  const config_file file{"server { port = [1, 2] }"};
+  BOOST_TEST(refusal("--config " + file.path) ==
+             file.path + ": --port takes one value, 2 were given");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_key_name_or_model_is_refused) {
+  BOOST_TEST(refusal("--api-key=") == "--api-key: an empty value is not allowed");
+  BOOST_TEST(refusal("--served-model-name=") ==
+             "--served-model-name: an empty value is not allowed");
+  const std::vector<std::string> mixed{"--api-key", "secret", ""};
+  BOOST_TEST(!parse_options(mixed));
+  const std::vector<std::string> no_model{""};
+  BOOST_TEST(!parse_options(no_model));
+}
+
+BOOST_AUTO_TEST_CASE(two_models_are_one_too_many) {
+  BOOST_TEST(refusal("/one /two") == "'/one' and '/two' are both named as the model");
+}
+
 BOOST_AUTO_TEST_CASE(help_names_every_setting) {
   const auto help = options_help();
   for (const auto* name : {"--max-model-len", "--api-server-count", "--config"}) {
