@@ -111,6 +111,8 @@ void frontend_shell::carry_out(const desk_order& order) {
     case kind::cancel:
       self_.send(setup_.scheduler, message::cancel_request{order.request, cancel_reason::gone});
       return;
+    case kind::reset_prefix_cache:
+      return self_.send(setup_.scheduler, message::reset_prefix_cache{});
     case kind::finished: return log_finished(order);
     default: break;
   }

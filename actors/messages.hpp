@@ -105,6 +105,9 @@ struct cancel_request {
   cancel_reason reason = cancel_reason::gone;
 };
 
+/// frontend -> scheduler: cached blocks that nobody uses are forgotten.
+struct reset_prefix_cache {};
+
 /// supervisor -> frontends: the engine's state, by value; scheduler -> supervisor likewise.
 struct state_changed {
   engine_state state;
@@ -178,6 +181,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::end_sequence)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::write_bytes)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::window_returned)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::cancel_request)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::reset_prefix_cache)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::state_changed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::load_model)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::executor_ready)

@@ -94,6 +94,7 @@ caf::behavior live(scheduler_self* self, const scheduler_config& config, const e
         core.fail_step(m.step, monotonic_now());
         go_on(self);
       },
+      [&core](message::reset_prefix_cache) { core.reset_prefix_cache(); },
       [=, &core](message::leave) {
         core.cancel_all(cancel_reason::shutdown);
         go_on(self);

@@ -171,6 +171,7 @@ result<engine_config> derive_config(const engine_settings& settings, const engin
   out.scheduler.max_num_batched_tokens = settings.max_num_batched_tokens;
   out.scheduler.block_size = settings.block_size;
   out.scheduler.window = static_cast<std::uint32_t>(model.window);
+  out.scheduler.prefix_caching = settings.prefix_caching;
   out.scheduler.end_tokens = facts.end_tokens;
   out.scheduler.pace = {.step_time_max = step_time_max, .decode_floor_percent = decode_floor};
 

@@ -15,6 +15,7 @@ struct engine_settings {
   double memory_utilization = 0.9;              ///< share of the device's memory, (0, 1]
   std::optional<std::uint64_t> kv_cache_bytes;  ///< instead of what memory_utilization leaves
   std::string dtype = "auto";                   ///< auto, bfloat16, float32: of activations and KV
+  bool prefix_caching = true;                   ///< keep computed blocks for later prompts
   std::uint32_t threads = 0;                    ///< host threads of the device; 0 = one a processor
 };
 

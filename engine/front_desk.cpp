@@ -253,6 +253,10 @@ std::string front_desk::make_label(const connection& at) {
 // ---- answers of our own ------------------------------------------------------------------------
 
 void front_desk::serve_local(connection& at, exchange_id exchange, time_point now) {
+  if (at.where == route::reset_prefix_cache) {
+    orders_.push_back({.what = desk_order::kind::reset_prefix_cache});
+    return respond(at, exchange, {.content_type = "", .body = ""}, now);
+  }
   respond(at, exchange, local_answer(at.where, now), now);
 }
 

@@ -29,14 +29,15 @@ using connection_id = strong_id<struct connection_tag>;
 /// What the desk wants done outside: on a socket, or by the engine.
 struct desk_order {
   enum class kind : std::uint8_t {
-    write,      ///< connection, bytes
-    pause,      ///< connection: stop reading
-    resume,     ///< connection: read again
-    shut_down,  ///< connection: end our direction behind all bytes
-    close,      ///< connection: forget it at once
-    prepare,    ///< request, bytes (the body): start the work
-    cancel,     ///< request: its client has gone
-    finished,   ///< request: answered; route, status and took are for the log
+    write,               ///< connection, bytes
+    pause,               ///< connection: stop reading
+    resume,              ///< connection: read again
+    shut_down,           ///< connection: end our direction behind all bytes
+    close,               ///< connection: forget it at once
+    prepare,             ///< request, bytes (the body): start the work
+    cancel,              ///< request: its client has gone
+    reset_prefix_cache,  ///< of the scheduler
+    finished,            ///< request: answered; route, status and took are for the log
   };
   kind what = kind::close;
   connection_id connection;

@@ -102,6 +102,12 @@ result<void> model_name(server_options& options, values v) {
   return {};
 }
 
+template <auto Member, bool Value>
+result<void> flag(server_options& options, values) {
+  options.engine.*Member = Value;
+  return {};
+}
+
 /// Already so, and cannot be otherwise.
 result<void> always(server_options&, values) {
   return {};
@@ -188,7 +194,6 @@ constexpr char no_template[] = "templates are not read; the model's own prompt f
 constexpr char no_lora[] = "adapters are not supported";
 constexpr char no_tls[] = "TLS is not supported yet; put a proxy in front";
 constexpr char always_chunked[] = "prefill is always chunked";
-constexpr char no_prefix_cache[] = "the prefix cache is not supported yet";
 
 using so = server_options;
 constexpr std::uint64_t million = 1'000'000;
@@ -250,9 +255,10 @@ constexpr auto rows = std::to_array<row>({
     {"attention-backend", "engine", arity::one, "no effect on the CPU", attention_backend},
     {"enable-chunked-prefill", "engine", arity::none, "always on", always},
     {"no-enable-chunked-prefill", "engine", arity::none, "refused", absent<always_chunked>},
-    {"enable-prefix-caching", "engine", arity::none, "reuse KV of equal prompt beginnings",
-     absent<no_prefix_cache>},
-    {"no-enable-prefix-caching", "engine", arity::none, "compute every prompt anew", always},
+    {"enable-prefix-caching", "engine", arity::none, "reuse KV of equal prompt beginnings; default",
+     flag<&engine_settings::prefix_caching, true>},
+    {"no-enable-prefix-caching", "engine", arity::none, "compute every prompt anew",
+     flag<&engine_settings::prefix_caching, false>},
     {"limit-mm-per-prompt", "engine", arity::one, "JSON; images are refused for now", media_limit},
     {"quantization", "engine", arity::one, "refused for now", absent<no_quantization>},
     {"speculative-config", "engine", arity::one, "refused for now", absent<no_speculation>},

@@ -106,7 +106,11 @@ result<void> apply_option(server_options& options, std::string_view name,
   const auto* row = find_row(name);
   if (row == nullptr) return unknown(name);
   if (row->takes == option_row::arity::none) {
-    if (!values.empty() && values[0] == "false") return {};
+    if (!values.empty() && values[0] == "false") {  // what its opposite says, if it has one
+      const auto opposite = fmt::format("no-{}", name);
+      const auto* no = find_row(opposite);
+      return no == nullptr ? result<void>{} : apply_option(options, opposite, {});
+    }
     if (!values.empty() && values[0] != "true") {
       return refuse(fmt::format("--{} takes no value, '{}' was given", name, values[0]));
     }

@@ -20,6 +20,8 @@ enum class metric : std::uint8_t {
   prompt_tokens,
   generation_tokens,
   prompt_tokens_by_source,  ///< source
+  prefix_cache_queries,
+  prefix_cache_hits,
   preemptions,
   request_success,  ///< finished_reason
   // histograms
@@ -46,6 +48,7 @@ enum class metric : std::uint8_t {
   step_seconds,         ///< phase
   last_step_timestamp,  ///< unix seconds
   kv_blocks,            ///< state: free, active, cached
+  parked_sequences,
   reasoning_tokens,
   parser_errors,  ///< kind
   cancelled,      ///< stage, cause

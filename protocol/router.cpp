@@ -11,13 +11,14 @@ struct table_entry {
   bool post;  // else GET and HEAD
 };
 
-constexpr std::array<table_entry, 6> table = {{
+constexpr std::array<table_entry, 7> table = {{
     {"/v1/chat/completions", route::chat_completions, true},
     {"/v1/models", route::models, false},
     {"/health", route::health, false},
     {"/ping", route::ping, false},
     {"/metrics", route::metrics, false},
     {"/version", route::version, false},
+    {"/reset_prefix_cache", route::reset_prefix_cache, true},
 }};
 
 }  // namespace

@@ -13,6 +13,7 @@ enum class route : std::uint8_t {
   ping,
   metrics,
   version,
+  reset_prefix_cache,
 };
 
 /// Where a request goes. A known path with the wrong method has `method_allowed` false.

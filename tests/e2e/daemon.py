@@ -21,6 +21,7 @@ class Daemon:
             [DAEMON, model, "--port", "0", "--served-model-name", "tiny", *flags],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.port = 0
+        self.fields = {}  # header fields of every POST
         for line in self.process.stdout:
             found = re.search(r"ready at http://[\d.]+:(\d+)/v1", line)
             if found:
@@ -49,7 +50,7 @@ class Daemon:
 
     def post(self, path, body, **headers):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        fields = {"Content-Type": "application/json"} | headers
+        fields = {"Content-Type": "application/json"} | self.fields | headers
         return self.request(urllib.request.Request(self.url + path, data=data, headers=fields))
 
     @staticmethod

@@ -36,6 +36,14 @@ struct config_file {
 
 BOOST_AUTO_TEST_SUITE(options_test)
 
+BOOST_AUTO_TEST_CASE(the_prefix_cache_is_on_unless_it_is_switched_off) {
+  BOOST_TEST(parsed("m")->engine.prefix_caching);
+  BOOST_TEST(!parsed("m --no-enable-prefix-caching")->engine.prefix_caching);
+  const config_file off{"engine { enable-prefix-caching = false }"};
+  BOOST_TEST(!parsed("--config " + off.path)->engine.prefix_caching);
+  BOOST_TEST(parsed("--config " + off.path + " --enable-prefix-caching")->engine.prefix_caching);
+}
+
 BOOST_AUTO_TEST_CASE(the_published_recipe_for_many_devices_is_accepted) {
   const auto options = parsed(
       "/model --served-model-name muse-glimmer --tensor-parallel-size 4 "
