@@ -64,6 +64,8 @@ caf::behavior live(client_self* self, const client_setup& setup) {
       },
       [=, &s](const message::state_changed& m) { s.desk.state_changed(m.state); },
       [](const message::metrics_published&) {},
+      [](const message::abort_requests&) {},
+      [](const message::rules_changed&) {},
       [=, &s](message::drain) {
         s.draining = true;
         s.desk.drain();

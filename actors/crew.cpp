@@ -27,7 +27,7 @@ void crew::spawn(crew_plan& plan) {
 }
 
 /// Request ids are dealt out like cards, so that no two actors ever give the same one: the client
-/// has the first hand, the frontends the others. Admission credits are shared evenly.
+/// has the first hand, the frontends the others. Admission credits are leased by the supervisor.
 result<void> crew::listen(const crew_plan& plan) {
   auto& system = *system_;
   const std::uint64_t hands = plan.frontends + 1;
@@ -55,8 +55,8 @@ result<void> crew::listen(const crew_plan& plan) {
     setup.desk.first_request = hands + 1 + i;
     setup.desk.request_stride = hands;
     setup.desk.label_seed += i;
-    setup.desk.admission_credits =
-        (plan.desk.bounds.requests_in_flight + plan.frontends - 1) / plan.frontends;
+    setup.desk.admission_credits = plan.desk.bounds.requests_in_flight;
+    setup.desk.credits_leased = true;
     auto started = frontend::start(system, std::move(setup));
     if (!started) return fail(started.error());
     frontends_.push_back(std::move(*started));
@@ -84,6 +84,10 @@ result<std::unique_ptr<crew>> crew::muster(caf::actor_system& system, crew_plan 
 
 void crew::drain() {
   caf::anon_send(supervisor_, message::drain{});
+}
+void crew::change_rules(server_rules rules) {
+  caf::anon_send(supervisor_,
+                 message::rules_changed{std::make_shared<const server_rules>(std::move(rules))});
 }
 void crew::cut() {
   caf::anon_send(supervisor_, message::leave{});

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "engine/answer_desk.hpp"
 #include "engine/request_intake.hpp"
+#include "engine/server_rules.hpp"
 #include "scheduler/scheduler_config.hpp"
 
 namespace glimmer {
@@ -49,6 +50,8 @@ class crew {
   /// New work is refused, open requests may end; asked twice, they are cut.
   void drain();
   void cut();
+  /// Limits and keys from now on; streams go on.
+  void change_rules(server_rules rules);
 
  private:
   explicit crew(caf::actor_system& system) : system_{&system} {}

@@ -38,6 +38,10 @@ void live(caf::actor_system& system, frontend_setup setup, std::promise<result<s
       [&](const message::write_bytes& m) { shell.answer(*m.pieces); },
       [&](const message::state_changed& m) { shell.state_changed(m.state); },
       [&](const message::metrics_published& m) { shell.metrics_changed(m.source, m.values); },
+      [&](const message::credits_given& m) { shell.credits_given(m.credits); },
+      [&](message::credits_recalled) { shell.credits_recalled(); },
+      [&](const message::abort_requests& m) { shell.abort(m.wish); },
+      [&](const message::rules_changed& m) { shell.change_rules(m.rules->desk); },
       [&](message::drain) {
         listener->reset();
         shell.drain();

@@ -23,6 +23,10 @@ class frontend_shell {
   void answer(std::span<const answer_piece> pieces);
   void state_changed(const engine_state& state) { desk_.state_changed(state); }
   void metrics_changed(std::uint32_t source, std::shared_ptr<const metrics> values);
+  void credits_given(std::size_t credits);
+  void credits_recalled();
+  void abort(const abort_wish& wish);
+  void change_rules(const desk_rules& rules) { desk_.change_rules(rules); }
   void drain();
   /// Drops every socket.
   void close_all() { sockets_.clear(); }

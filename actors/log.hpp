@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,9 +17,12 @@ log_level parse_log_level(std::string_view name);
 /// threads never mix. Never given a prompt's or an answer's text.
 class event_log {
  public:
-  explicit event_log(log_level least = log_level::info) : least_{least} {}
+  explicit event_log(log_level least = log_level::info)
+      : least_{std::make_shared<std::atomic<log_level>>(least)} {}
 
-  bool writes(log_level level) const { return level >= least_; }
+  bool writes(log_level level) const { return level >= least_->load(std::memory_order_relaxed); }
+  /// Of all copies. Any thread.
+  void set_least(log_level least) const { least_->store(least, std::memory_order_relaxed); }
   /// `fields` is "name=value name=value", or a sentence.
   void write(log_level level, std::string_view event, const std::string& fields = {}) const;
 
@@ -35,7 +40,7 @@ class event_log {
   }
 
  private:
-  log_level least_;
+  std::shared_ptr<std::atomic<log_level>> least_;
 };
 
 }  // namespace glimmer

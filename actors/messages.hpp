@@ -17,6 +17,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/local_desk.hpp"
 #include "engine/scheduler_metrics.hpp"
+#include "engine/server_rules.hpp"
 #include "protocol/metrics.hpp"
 #include "scheduler/sequence_output.hpp"
 #include "scheduler/sequence_request.hpp"
@@ -31,6 +32,32 @@ struct prepare_request {
   request_id request;
   std::shared_ptr<const std::string> body;
   caf::actor frontend;
+  std::string fairness_key = {};  ///< instead of the client's own word
+};
+
+/// frontend -> supervisor: its admission credits are used up. Answered with credits_given.
+struct credits_wanted {
+  std::size_t credits = 0;
+};
+struct credits_given {
+  std::size_t credits = 0;  ///< none: all of the process are in use
+};
+/// supervisor -> frontend: somebody else wants what lies idle there. Answered with
+/// credits_returned.
+struct credits_recalled {};
+struct credits_returned {
+  std::size_t credits = 0;
+  bool asked = false;
+};
+
+/// frontend -> supervisor -> other frontends: requests that a client wants ended by name.
+struct abort_requests {
+  abort_wish wish;
+};
+
+/// engine's owner -> supervisor -> frontends, scheduler: limits and keys from now on.
+struct rules_changed {
+  std::shared_ptr<const server_rules> rules;
 };
 
 /// tokenizer, parser -> frontend: the request ends here, with an error before any byte.
@@ -182,6 +209,12 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::write_bytes)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::window_returned)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::cancel_request)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::reset_prefix_cache)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::credits_wanted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::credits_given)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::credits_recalled)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::credits_returned)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::abort_requests)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::rules_changed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::state_changed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::load_model)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::executor_ready)

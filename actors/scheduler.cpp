@@ -23,8 +23,18 @@ struct scheduling {
   message::peers_known peers;
   metrics counters;
   scheduler_stats counted;  // what the counters already hold
+  time_point step_sent{};
 };
 using scheduler_self = caf::stateful_actor<scheduling>;
+
+/// Counts what one part of a step took, and returns its end.
+time_point count_phase(scheduler_self* self, const char* phase, time_point began) {
+  auto& counters = self->state.counters;
+  const auto now = monotonic_now();
+  counters.observe(counters.series(metric::step_seconds, {{"phase", phase}}),
+                   std::chrono::duration<double>(now - began).count());
+  return now;
+}
 
 void deliver(scheduler_self* self, committed step) {
   auto& parsers = self->state.peers.parsers;
@@ -37,9 +47,14 @@ void deliver(scheduler_self* self, committed step) {
 /// After anything that may have given the core something to do.
 void go_on(scheduler_self* self) {
   auto& core = *self->state.core;
-  auto plan = core.plan(monotonic_now());
+  const auto began = monotonic_now();
+  auto plan = core.plan(began);
   if (auto ended = core.take_finished(); !ended.empty()) deliver(self, {{}, std::move(ended)});
   if (!plan) return;
+  auto& counters = self->state.counters;
+  counters.observe(counters.series(metric::iteration_tokens),
+                   static_cast<double>(plan->tokens.size()));
+  self->state.step_sent = count_phase(self, "plan", began);
   self->send(self->state.peers.executor,
              message::run_step{std::make_shared<const step_plan>(std::move(*plan))});
 }
@@ -52,6 +67,16 @@ void publish(scheduler_self* self) {
   self->send(supervisor,
              message::metrics_published{metrics_source::scheduler,
                                         std::make_shared<const metrics>(self->state.counters)});
+}
+
+void step_came_back(scheduler_self* self, const step_result& result) {
+  auto& s = self->state;
+  const auto came = count_phase(self, "execute", s.step_sent);
+  auto step = s.core->commit(result, came);
+  const auto booked = count_phase(self, "commit", came);
+  deliver(self, std::move(step));
+  count_phase(self, "deliver", booked);
+  s.counters.set(s.counters.series(metric::last_step_timestamp), static_cast<double>(wall_now()));
 }
 
 void submit(scheduler_self* self, const message::submit_sequence& m) {
@@ -85,8 +110,8 @@ caf::behavior live(scheduler_self* self, const scheduler_config& config, const e
         for (const auto& [sequence, tokens] : m.taken) core.grant(sequence, tokens);
         go_on(self);
       },
-      [=, &core](const message::step_done& m) {
-        deliver(self, core.commit(*m.result, monotonic_now()));
+      [=](const message::step_done& m) {
+        step_came_back(self, *m.result);
         go_on(self);
       },
       [=, &core](const message::step_failed& m) {
@@ -95,6 +120,11 @@ caf::behavior live(scheduler_self* self, const scheduler_config& config, const e
         go_on(self);
       },
       [&core](message::reset_prefix_cache) { core.reset_prefix_cache(); },
+      [&core](const message::rules_changed& m) {
+        const auto& bounds = m.rules->desk.bounds;
+        core.change_limits({.queued_tokens_max = bounds.queued_tokens,
+                            .parked_max = std::chrono::milliseconds{bounds.parked_ms}});
+      },
       [=, &core](message::leave) {
         core.cancel_all(cancel_reason::shutdown);
         go_on(self);

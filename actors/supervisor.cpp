@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <caf/all.hpp>
+#include <optional>
 #include <utility>
 
+#include "actors/credit_bank.hpp"
 #include "actors/messages.hpp"
+#include "actors/vital_signs.hpp"
 
 namespace glimmer {
 namespace {
@@ -15,6 +18,8 @@ struct watch {
   supervisor_setup setup;
   message::crew_known crew;
   engine_state state;
+  std::optional<credit_bank> bank;
+  vital_signs signs;
   std::size_t drained = 0;
   bool ended = false;
 };
@@ -23,6 +28,15 @@ using supervisor_self = caf::stateful_actor<watch>;
 void tell_frontends(supervisor_self* self) {
   for (const auto& to : self->state.crew.frontends) {
     self->send(to, message::state_changed{self->state.state});
+  }
+}
+
+/// To all frontends but the one that said it.
+template <class Message>
+void pass_on(supervisor_self* self, const Message& m) {
+  const auto from = self->current_sender();
+  for (const auto& to : self->state.crew.frontends) {
+    if (caf::actor_cast<caf::strong_actor_ptr>(to) != from) self->send(to, m);
   }
 }
 
@@ -75,10 +89,30 @@ void meet(supervisor_self* self, message::crew_known& crew) {
   tell_frontends(self);
 }
 
+void look_around(supervisor_self* self) {
+  auto& s = self->state;
+  const auto told = s.signs.look(s.state, s.bank->in_pool(), s.setup.log);
+  pass_on(self, message::metrics_published{metrics_source::supervisor, told});
+  self->delayed_send(self, std::chrono::seconds{1}, message::tick{});
+}
+
+void change_rules(supervisor_self* self, const message::rules_changed& m) {
+  auto& s = self->state;
+  s.setup.drain_time = m.rules->drain_time;
+  s.state.progress_max = m.rules->progress_max;
+  s.bank->set_total(self, m.rules->desk.bounds.requests_in_flight);
+  self->send(s.crew.scheduler, m);
+  pass_on(self, m);
+  tell_frontends(self);
+}
+
 caf::behavior live(supervisor_self* self, const supervisor_setup& setup) {
   self->state.setup = setup;
+  self->state.state.progress_max = setup.progress_max;
+  self->state.bank.emplace(setup.admission_credits);
+  self->delayed_send(self, std::chrono::seconds{1}, message::tick{});
   self->set_down_handler([=](const caf::down_msg& died) { on_death(self, died); });
-  return {
+  const caf::message_handler lead{
       [=](message::crew_known& m) { meet(self, m); },
       [=](message::executor_ready) {
         if (self->state.state.phase != engine_phase::loading) return;
@@ -94,12 +128,7 @@ caf::behavior live(supervisor_self* self, const supervisor_setup& setup) {
         self->state.state.scheduler = m.state.scheduler;
         tell_frontends(self);
       },
-      [=](const message::metrics_published& m) {
-        const auto from = self->current_sender();
-        for (const auto& to : self->state.crew.frontends) {
-          if (caf::actor_cast<caf::strong_actor_ptr>(to) != from) self->send(to, m);
-        }
-      },
+      [=](const message::metrics_published& m) { pass_on(self, m); },
       [=](message::drain) { start_drain(self); },
       [=](message::drained) {
         if (++self->state.drained == self->state.crew.frontends.size()) {
@@ -107,7 +136,11 @@ caf::behavior live(supervisor_self* self, const supervisor_setup& setup) {
         }
       },
       [=](message::leave) { cut(self); },
+      [=](const message::abort_requests& m) { pass_on(self, m); },
+      [=](const message::rules_changed& m) { change_rules(self, m); },
+      [=](message::tick) { look_around(self); },
   };
+  return lead.or_else(self->state.bank->counter(self));
 }
 
 }  // namespace

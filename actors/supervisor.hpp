@@ -3,9 +3,11 @@
 #include <caf/actor.hpp>
 #include <caf/fwd.hpp>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 
 #include "actors/log.hpp"
+#include "base/clock.hpp"
 
 namespace glimmer {
 
@@ -21,8 +23,10 @@ enum class engine_end : int {
 struct supervisor_setup {
   event_log log;
   std::chrono::seconds drain_time{30};
-  std::function<void()> on_ready;          ///< once, when requests are served
-  std::function<void(engine_end)> on_end;  ///< once; from the supervisor's thread
+  duration progress_max = std::chrono::seconds{60};  ///< then the watchdog barks
+  std::size_t admission_credits = 1024;              ///< of all frontends together
+  std::function<void()> on_ready;                    ///< once, when requests are served
+  std::function<void(engine_end)> on_end;            ///< once; from the supervisor's thread
 };
 
 /// Spawns the supervisor: it watches the crew, publishes the engine's state and the metrics to the

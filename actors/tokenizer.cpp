@@ -24,6 +24,7 @@ caf::behavior live(caf::stateful_actor<reading>* self,
         if (!accepted) {
           return self->send(m.frontend, message::request_refused{m.request, accepted.error()});
         }
+        if (!m.fairness_key.empty()) accepted->fairness_key = m.fairness_key;
         self->send(parsers[parser_of(m.request, parsers.size())],
                    message::open_answer{
                        std::make_shared<const accepted_request>(std::move(*accepted)), m.frontend});

@@ -20,6 +20,7 @@ struct limits {
   std::size_t connections = 4096;            ///< (c) sockets; further ones are refused
   std::uint32_t header_timeout_ms = 10'000;  ///< (c) from the first byte to the end of the header
   std::uint32_t body_timeout_ms = 60'000;    ///< (c) between two reads of a body
+  std::uint32_t request_timeout_ms = 0;      ///< (c) from header to last byte; 0 = no end
   std::uint32_t idle_timeout_ms = 75'000;    ///< (c) keep-alive without a request
   std::uint32_t linger_timeout_ms = 5'000;   ///< from our last byte to the peer's end
 

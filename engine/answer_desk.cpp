@@ -16,6 +16,9 @@ std::optional<error> failure_of(const sequence_finished& ending) {
     case end_cause::length:
     case end_cause::stop_string: return std::nullopt;
     case end_cause::cancelled:
+      if (ending.reason == cancel_reason::abort) {
+        return error{error_kind::bad_request, "aborted", "", "The request was aborted by its id."};
+      }
       return error{error_kind::unavailable, "cancelled", "", "The request was cancelled."};
     case end_cause::deadline:
       return error{error_kind::unavailable, "timeout", "", "The request's time is over."};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -24,15 +25,18 @@ constexpr std::string_view to_string(engine_phase phase) {
 struct engine_state {
   engine_phase phase = engine_phase::loading;
   scheduler_stats scheduler;
+  duration progress_max = std::chrono::seconds{60};  ///< work and no step for longer: stuck
 };
 
-/// Work is there and nothing has moved for this long: something below is stuck.
-inline constexpr duration progress_max = std::chrono::seconds{60};
+/// Work is there and nothing has moved for too long: something below hangs.
+constexpr bool stuck(const engine_state& state, time_point now) {
+  return state.scheduler.has_work && now - state.scheduler.last_progress > state.progress_max;
+}
 
 /// Serving, and not stuck.
 constexpr bool healthy(const engine_state& state, time_point now) {
-  const bool stuck = state.scheduler.has_work && now - state.scheduler.last_progress > progress_max;
-  return (state.phase == engine_phase::serving || state.phase == engine_phase::draining) && !stuck;
+  return (state.phase == engine_phase::serving || state.phase == engine_phase::draining) &&
+         !stuck(state, now);
 }
 
 }  // namespace glimmer

@@ -54,9 +54,11 @@ error no_such_route() {
 
 front_desk::front_desk(desk_config config)
     : config_{std::move(config)},
-      admission_{config_.admission_credits},
+      credits_{config_.admission_credits / 16},
       next_request_{config_.first_request},
-      counters_{config_.context_tokens} {}
+      counters_{config_.context_tokens} {
+  if (!config_.credits_leased) credits_.given(config_.admission_credits);
+}
 
 // ---- sockets -----------------------------------------------------------------------------------
 
@@ -106,6 +108,8 @@ void front_desk::shut_down_done(connection_id id, time_point now) {
 }
 
 void front_desk::tick(time_point now) {
+  end_late(now);
+  tell_credits();
   std::vector<connection_id> ids;  // a connection may close itself while it is served
   for (const auto& [id, at] : connections_) ids.push_back(id);
   for (const auto id : ids) {
@@ -167,9 +171,10 @@ void front_desk::flush(connection_id id, connection& at) {
 
 // ---- gate 1 ------------------------------------------------------------------------------------
 
-void front_desk::at_gate(connection_id, connection& at, exchange_id exchange, time_point now) {
+void front_desk::at_gate(connection_id id, connection& at, exchange_id exchange, time_point now) {
   at.began = now;
   at.label = make_label(at);
+  at.key = key_of(at);
   const auto& head = at.http.head();
   const auto to = find_route({.method = head.method(), .path = head.path()});
   at.where = to.where;
@@ -180,13 +185,15 @@ void front_desk::at_gate(connection_id, connection& at, exchange_id exchange, ti
     return respond(at, exchange, std::move(response), now);
   }
   if (to.where != route::chat_completions) return serve_local(at, exchange, now);
-  if (const auto why = take_credit(at)) return respond(at, exchange, error_response(*why), now);
-  at.http.accept(exchange, now);
+  enter(at, exchange, now);
+  if (at.holds_credit) return;
+  if (config_.credits_leased) return want_credit({id, exchange});
+  respond(at, exchange, error_response(queue_full()), now);
 }
 
 /// Why the request may not enter, in the order in which a stranger may learn it.
 std::optional<error> front_desk::closed_gate(const connection& at, const routing& to) const {
-  if (!config_.api_keys.empty() && needs_api_key(to.where) && !key_is_known(at)) {
+  if (!config_.api_keys.empty() && needs_api_key(to.where) && at.key == 0) {
     return error{error_kind::bad_request, "invalid_api_key", "",
                  "An API key is needed: send it as 'Authorization: Bearer KEY'."};
   }
@@ -210,21 +217,7 @@ std::optional<error> front_desk::closed_gate(const connection& at, const routing
   return std::nullopt;
 }
 
-/// The last look at the gate: one admission credit, held until the request has ended.
-std::optional<error> front_desk::take_credit(connection& at) {
-  at.holds_credit = admission_.take();
-  if (at.holds_credit) return std::nullopt;
-  counters_.add(counters_.series(metric::rejected, {{"reason", "requests_in_flight"}}));
-  return error{error_kind::overloaded, "queue_full", "",
-               fmt::format("{} requests are in flight, which is all this server takes at a time.",
-                           admission_.total())};
-}
-
-void front_desk::release_credit(connection& at) {
-  if (std::exchange(at.holds_credit, false)) admission_.give_back();
-}
-
-bool front_desk::key_is_known(const connection& at) const {
+std::uint32_t front_desk::key_of(const connection& at) const {
   const auto& head = at.http.head();
   std::string_view given = head.find("x-api-key").value_or("");
   if (const auto bearer = head.find("authorization")) {
@@ -235,9 +228,13 @@ bool front_desk::key_is_known(const connection& at) const {
                            [](char a, char b) { return (a | 0x20) == (b | 0x20); });
     if (matches) given = bearer->substr(scheme.size());
   }
-  bool known = false;
-  for (const auto& key : config_.api_keys) known |= same_key({given, key});
-  return known;
+  std::uint32_t found = 0;
+  std::uint32_t number = 0;
+  for (const auto& key : config_.api_keys) {
+    ++number;
+    if (same_key({given, key})) found = number;
+  }
+  return found;
 }
 
 std::string front_desk::make_label(const connection& at) {
@@ -257,6 +254,7 @@ void front_desk::serve_local(connection& at, exchange_id exchange, time_point no
     orders_.push_back({.what = desk_order::kind::reset_prefix_cache});
     return respond(at, exchange, {.content_type = "", .body = ""}, now);
   }
+  if (at.where == route::abort_request) return serve_abort(at, exchange, now);
   respond(at, exchange, local_answer(at.where, now), now);
 }
 
@@ -312,12 +310,16 @@ void front_desk::start_work(connection_id id, connection& at, exchange_id exchan
   next_request_ += config_.request_stride;
   at.request = request;
   at.holds_credit = false;  // the request holds it now
-  requests_.emplace(request, open_request{.at = id, .exchange = exchange});
+  requests_.emplace(
+      request,
+      open_request{.at = id, .exchange = exchange, .abort = {at.label, at.key}, .began = at.began});
   orders_.push_back({.what = desk_order::kind::prepare,
                      .connection = id,
                      .request = request,
                      .bytes = at.http.take_body(),
-                     .label = at.label});
+                     .label = at.label,
+                     .fairness_key = config_.api_keys.size() > 1 ? fmt::format("key {}", at.key)
+                                                                 : std::string{}});
 }
 
 /// The client of the request in work has left, or never sent all of it.
@@ -332,7 +334,7 @@ void front_desk::client_gone(connection& at) {
 }
 
 void front_desk::end_request(request_id request) {
-  if (requests_.erase(request) > 0) admission_.give_back();
+  if (requests_.erase(request) > 0) free_credit();
 }
 
 void front_desk::refuse(request_id request, const error& why, time_point now) {
@@ -369,6 +371,12 @@ void front_desk::answer(std::span<const answer_piece> pieces, time_point now) {
         orders_.push_back({.what = desk_order::kind::cancel, .request = piece.request});
       }
       continue;
+    }
+    // It may have come before the request it means, like that of a client that left.
+    if (open->second.ends && !piece.last) {
+      orders_.push_back({.what = desk_order::kind::cancel,
+                         .request = piece.request,
+                         .reason = *open->second.ends});
     }
     deliver(piece, at->first, at->second, now);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,11 +12,11 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/credit.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/limits.hpp"
 #include "engine/answer_piece.hpp"
+#include "engine/credit_pool.hpp"
 #include "engine/engine_state.hpp"
 #include "protocol/http_connection.hpp"
 #include "protocol/metrics.hpp"
@@ -26,6 +27,18 @@ namespace glimmer {
 /// One accepted socket of a frontend, counted from 1.
 using connection_id = strong_id<struct connection_tag>;
 
+/// Requests to be ended: all with this x-request-id that came with the same API key.
+struct abort_wish {
+  std::string label;
+  std::uint32_t key = 0;  ///< number of the API key, from 1; 0: none is asked for
+};
+
+/// What may change while the server runs.
+struct desk_rules {
+  limits bounds;                      ///< of connections opened from now on
+  std::vector<std::string> api_keys;  ///< empty: no key is asked for
+};
+
 /// What the desk wants done outside: on a socket, or by the engine.
 struct desk_order {
   enum class kind : std::uint8_t {
@@ -34,8 +47,12 @@ struct desk_order {
     resume,              ///< connection: read again
     shut_down,           ///< connection: end our direction behind all bytes
     close,               ///< connection: forget it at once
-    prepare,             ///< request, bytes (the body): start the work
-    cancel,              ///< request: its client has gone
+    prepare,             ///< request, bytes (the body), fairness_key: start the work
+    cancel,              ///< request, reason
+    abort,               ///< abort: other frontends may have such requests too
+    want_credits,        ///< credits: answered with `credits_given`
+    return_credits,      ///< credits
+    answer_recall,       ///< credits, perhaps none: the answer to `credits_recalled`
     reset_prefix_cache,  ///< of the scheduler
     finished,            ///< request: answered; route, status and took are for the log
   };
@@ -47,12 +64,17 @@ struct desk_order {
   int status = 0;
   duration took{};
   std::string label;  ///< the client's x-request-id, or ours
+  std::string fairness_key{};
+  cancel_reason reason = cancel_reason::gone;
+  abort_wish abort{};
+  std::size_t credits = 0;
 };
 
 /// What a frontend knows from the start.
 struct desk_config {
   limits bounds;
-  std::size_t admission_credits = 1024;  ///< this frontend's share of requests_in_flight
+  std::size_t admission_credits = 1024;  ///< of all frontends together
+  bool credits_leased = false;           ///< else all of them belong to this desk
   std::vector<std::string> api_keys;     ///< empty: no key is asked for
   std::string models_body;               ///< of GET /v1/models
   std::string version_body;
@@ -94,6 +116,13 @@ class front_desk {
   /// Refuses new work from now on; idle connections are closed.
   void drain(time_point now);
 
+  // ---- what the rest of the house said ----
+  void credits_given(std::size_t credits, time_point now);
+  void credits_recalled();
+  /// Ends the requests that are meant; their clients are told with code "aborted".
+  void abort(const abort_wish& wish);
+  void change_rules(desk_rules rules);
+
   // ---- what is to be done ----
   std::vector<desk_order> take_orders();
   std::vector<sequence_tokens_taken> take_windows();
@@ -101,7 +130,7 @@ class front_desk {
   /// Requests whose end has not come yet.
   std::size_t open_requests() const { return requests_.size(); }
   std::size_t connections() const { return connections_.size(); }
-  std::size_t credits_left() const { return admission_.left(); }
+  std::size_t credits_left() const { return credits_.idle(); }
   const metrics& counters() const { return counters_; }
 
  private:
@@ -116,22 +145,39 @@ class front_desk {
     route where = route::unknown;
     std::string method;  // for the counters; "other" if nobody knows it
     std::string label;
+    std::uint32_t key = 0;  // number of the API key, from 1
     time_point began{};
     time_point last_bytes{};
     std::uint64_t queued = 0;         // bytes given to the socket since it was opened
     std::vector<written_mark> marks;  // oldest first
     bool reading = true;
   };
+  struct waiting_gate {
+    connection_id at;
+    exchange_id exchange;
+  };
   struct open_request {
     connection_id at;
     exchange_id exchange;
-    bool gone = false;  // the client left; the engine's last word is still to come
+    abort_wish abort;  // what ends it by name
+    time_point began{};
+    bool gone = false;                  // the client left; the engine's last word is still to come
+    std::optional<cancel_reason> ends;  // cancelled, and its client waits for the last word
   };
 
   void obey(connection_id id, connection& at, time_point now);
   void at_gate(connection_id id, connection& at, exchange_id exchange, time_point now);
+  void enter(connection& at, exchange_id exchange, time_point now);
+  void want_credit(waiting_gate gate);
+  void serve_gate(const waiting_gate& gate, time_point now);
+  void free_credit();
+  void end_early(request_id request, open_request& open, cancel_reason reason);
+  void end_late(time_point now);
+  void tell_credits();
+  void return_surplus();
+  void serve_abort(connection& at, exchange_id exchange, time_point now);
   std::optional<error> closed_gate(const connection& at, const routing& to) const;
-  std::optional<error> take_credit(connection& at);
+  error queue_full();
   void release_credit(connection& at);
   void serve_local(connection& at, exchange_id exchange, time_point now);
   http_response local_answer(route where, time_point now) const;
@@ -141,13 +187,15 @@ class front_desk {
   void deliver(const answer_piece& piece, connection_id id, connection& at, time_point now);
   void end_request(request_id request);
   void note_finished(const connection& at, int status, time_point now);
-  bool key_is_known(const connection& at) const;
+  std::uint32_t key_of(const connection& at) const;
   void flush(connection_id id, connection& at);
   void keep_alive(connection& at, time_point now);
   std::string make_label(const connection& at);
 
   desk_config config_;
-  credit admission_;
+  credit_lease credits_;
+  std::deque<waiting_gate> gates_;  // whoever waits for a credit
+  std::size_t gates_asked_ = 0;     // the first so many are in the question under way
   engine_state state_;
   bool draining_ = false;
   std::uint64_t next_request_;

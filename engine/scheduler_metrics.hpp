@@ -10,6 +10,7 @@ namespace glimmer {
 /// Who publishes metrics: frontends count from `frontend`, parsers from `parser`.
 struct metrics_source {
   static constexpr std::uint32_t scheduler = 0;
+  static constexpr std::uint32_t supervisor = 1;
   static constexpr std::uint32_t parser = 1'000;
   static constexpr std::uint32_t frontend = 2'000;
 };

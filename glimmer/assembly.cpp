@@ -162,6 +162,12 @@ result<std::string> embedded_model() {
        "No model was named and none lies beside the executable; name a checkpoint folder."});
 }
 
+server_rules rules_of(const server_options& options) {
+  return {.desk = {.bounds = options.limits, .api_keys = options.api_keys},
+          .drain_time = std::chrono::seconds{options.drain_seconds},
+          .progress_max = std::chrono::seconds{options.watchdog_seconds}};
+}
+
 result<assembly> assemble(const server_options& options, engine_events events,
                           engine::with_http http) {
   const event_log log{parse_log_level(options.log_level)};
@@ -210,6 +216,8 @@ result<assembly> assemble(const server_options& options, engine_events events,
                           .connections_max = options.limits.connections},
                .supervision = {.log = log,
                                .drain_time = std::chrono::seconds{options.drain_seconds},
+                               .progress_max = std::chrono::seconds{options.watchdog_seconds},
+                               .admission_credits = options.limits.requests_in_flight,
                                .on_ready = std::move(events.on_ready),
                                .on_end =
                                    [on_end = std::move(events.on_end)](engine_end how) {

@@ -20,6 +20,9 @@ struct assembly {
 result<assembly> assemble(const server_options& options, engine_events events,
                           engine::with_http http);
 
+/// What of the options may change while the server runs.
+server_rules rules_of(const server_options& options);
+
 /// The folder of the model that comes with the daemon: beside the executable or installed.
 result<std::string> embedded_model();
 

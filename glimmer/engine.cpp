@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <caf/all.hpp>
+#include <mutex>
 #include <utility>
 
 #include "actors/crew.hpp"
@@ -24,12 +25,18 @@ struct own_system_config : caf::actor_system_config {
 
 class crewed_engine final : public engine {
  public:
+  /// What it was made from.
+  struct origin {
+    std::string model_name;
+    server_options options;
+    event_log log;
+  };
   crewed_engine(std::unique_ptr<own_system_config> config, std::unique_ptr<caf::actor_system> own,
-                std::unique_ptr<crew> actors, std::string model_name)
+                std::unique_ptr<crew> actors, origin from)
       : config_{std::move(config)},
         own_{std::move(own)},
         crew_{std::move(actors)},
-        model_name_{std::move(model_name)} {}
+        from_{std::move(from)} {}
 
   submission submit(std::string_view chat_request, answer_sink sink) override {
     const submission which{++submitted_};
@@ -46,15 +53,26 @@ class crewed_engine final : public engine {
     if (draining_.exchange(true)) return crew_->cut();
     crew_->drain();
   }
+  void reload(const server_options& options) override {
+    const std::lock_guard guard{reloading_};
+    for (const auto& name : settings_to_restart_for(from_.options, options)) {
+      from_.log.warning("reload", "ignored until a restart: " + name);
+    }
+    from_.log.set_least(parse_log_level(options.log_level));
+    crew_->change_rules(rules_of(options));
+    from_.options = options;
+    from_.log.info("reload", "limits, keys and log level are taken over");
+  }
   std::uint16_t port() const override { return crew_->port(); }
-  const std::string& model_name() const override { return model_name_; }
+  const std::string& model_name() const override { return from_.model_name; }
   caf::actor supervisor() const { return crew_->supervisor(); }
 
  private:
   std::unique_ptr<own_system_config> config_;  // outlives the system
   std::unique_ptr<caf::actor_system> own_;     // outlives the crew; empty in a host's system
   std::unique_ptr<crew> crew_;
-  std::string model_name_;
+  origin from_;
+  std::mutex reloading_;  // guards from_.options
   std::atomic<std::uint64_t> submitted_ = 0;
   std::atomic<bool> draining_ = false;
 };
@@ -71,12 +89,13 @@ result<std::unique_ptr<engine>> engine::load(const server_options& options, engi
                                              with_http http) {
   auto plan = assemble(options, filled(std::move(events)), http);
   if (!plan) return fail(plan.error());
+  crewed_engine::origin from{std::move(plan->model_name), options, plan->plan.supervision.log};
   auto config = std::make_unique<own_system_config>();
   auto system = std::make_unique<caf::actor_system>(*config);
   auto actors = crew::muster(*system, std::move(plan->plan));
   if (!actors) return fail(actors.error());
-  return std::unique_ptr<engine>{new crewed_engine{
-      std::move(config), std::move(system), std::move(*actors), std::move(plan->model_name)}};
+  return std::unique_ptr<engine>{
+      new crewed_engine{std::move(config), std::move(system), std::move(*actors), std::move(from)}};
 }
 
 result<std::unique_ptr<engine>> load_engine(caf::actor_system& system,
@@ -84,10 +103,11 @@ result<std::unique_ptr<engine>> load_engine(caf::actor_system& system,
                                             engine::with_http http) {
   auto plan = assemble(options, filled(std::move(events)), http);
   if (!plan) return fail(plan.error());
+  crewed_engine::origin from{std::move(plan->model_name), options, plan->plan.supervision.log};
   auto actors = crew::muster(system, std::move(plan->plan));
   if (!actors) return fail(actors.error());
   return std::unique_ptr<engine>{
-      new crewed_engine{nullptr, nullptr, std::move(*actors), std::move(plan->model_name)}};
+      new crewed_engine{nullptr, nullptr, std::move(*actors), std::move(from)}};
 }
 
 caf::actor supervisor_of(const engine& which) {

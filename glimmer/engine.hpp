@@ -46,6 +46,10 @@ class GLIMMER_API engine {
   /// New requests are refused, open ones end; `on_end` tells when. Asked twice, open ones are cut.
   virtual void drain() = 0;
 
+  /// Takes over limits, API keys and log level; no stream is dropped. What holds only after a
+  /// restart is named in the log and ignored.
+  virtual void reload(const server_options& options) = 0;
+
   /// Where HTTP listens; 0 without it.
   virtual std::uint16_t port() const = 0;
   /// The first name clients may use.

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,15 @@ int refuse(const error& why) {
   return refused_at_start;
 }
 
+/// Reads the command line and its config file again; a mistake in them changes nothing.
+void reload(engine& up, std::span<const std::string> arguments) {
+  const auto options = parse_options(arguments);
+  if (options) return up.reload(*options);
+  fmt::print(stderr, "glimmerd: not reloaded: {}\n", options.error().text);
+}
+
 /// Serves until a signal or a failure ends it; the loop of this thread only waits.
-int serve(const server_options& options) {
+int serve(const server_options& options, std::span<const std::string> arguments) {
   event_loop loop;
   int exit_code = 0;
   std::unique_ptr<engine> up;
@@ -53,7 +61,9 @@ int serve(const server_options& options) {
   if (!loaded) return refuse(loaded.error());
   up = std::move(*loaded);
   {
-    const signals watch{loop, {SIGTERM, SIGINT}, [&](int) { up->drain(); }};
+    const signals watch{loop, {SIGTERM, SIGINT, SIGHUP}, [&](int number) {
+                          number == SIGHUP ? reload(*up, arguments) : up->drain();
+                        }};
     loop.run();
   }
   up.reset();
@@ -69,5 +79,5 @@ int main(int argc, char** argv) {
   if (options->help) return fmt::print("{}", options_help()), 0;
   if (options->version) return fmt::print("glimmerd {}\n", glimmer_version()), 0;
   raise_descriptor_limit();
-  return serve(*options);
+  return serve(*options, arguments);
 }

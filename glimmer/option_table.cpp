@@ -159,6 +159,13 @@ result<void> tensor_parallel(server_options& options, values v) {
   return {};
 }
 
+result<void> request_seconds(server_options& options, values v) {
+  const auto n = whole_number(v[0], {0, 1'000'000});
+  if (!n) return fail(n.error());
+  options.limits.request_timeout_ms = static_cast<std::uint32_t>(*n * 1000);
+  return {};
+}
+
 result<void> media_limit(server_options&, values v) {
   const auto given = json::parse(v[0]);
   if (!given || !given->is_object()) {
@@ -195,6 +202,7 @@ constexpr char no_lora[] = "adapters are not supported";
 constexpr char no_tls[] = "TLS is not supported yet; put a proxy in front";
 constexpr char always_chunked[] = "prefill is always chunked";
 
+constexpr bool live = true;
 using so = server_options;
 constexpr std::uint64_t million = 1'000'000;
 
@@ -207,14 +215,17 @@ constexpr auto rows = std::to_array<row>({
      number<&so::port, 0, 65535>},
     {"served-model-name", "server", arity::many, "names clients may use; the first is answered",
      list<&so::served_model_names>},
-    {"api-key", "server", arity::many, "keys of which clients must send one", list<&so::api_keys>},
+    {"api-key", "server", arity::many, "keys of which clients must send one", list<&so::api_keys>,
+     live},
     {"generation-config", "server", arity::one, "auto, vllm (neutral sampling) or a folder",
      text<&so::generation_config>},
     {"seed", "server", arity::one, "seed of requests that bring none",
      number<&so::seed, 0, UINT64_MAX>},
     {"drain-timeout", "server", arity::one, "seconds that open requests get after SIGTERM",
-     number<&so::drain_seconds, 0, 86'400>},
-    {"log-level", "server", arity::one, "debug, info, warning or error", log_level},
+     number<&so::drain_seconds, 0, 86'400>, live},
+    {"watchdog-seconds", "server", arity::one, "work without a step for so long: unhealthy",
+     number<&so::watchdog_seconds, 1, 86'400>, live},
+    {"log-level", "server", arity::one, "debug, info, warning or error", log_level, live},
     {"tool-call-parser", "server", arity::one, "muse_glimmer, always on", parser_name},
     {"reasoning-parser", "server", arity::one, "muse_glimmer, always on", parser_name},
     {"enable-auto-tool-choice", "server", arity::none, "always on", always},
@@ -268,19 +279,21 @@ constexpr auto rows = std::to_array<row>({
     {"max-connections", "limits", arity::one, "sockets of one frontend",
      limit<&limits::connections, 1, million>},
     {"max-body-bytes", "limits", arity::one, "one request body",
-     limit<&limits::http_body_bytes, 1024, std::uint64_t{1} << 32>},
+     limit<&limits::http_body_bytes, 1024, std::uint64_t{1} << 32>, live},
+    {"request-timeout", "limits", arity::one, "seconds from a request's header to its last byte",
+     request_seconds, live},
     {"max-num-queued-reqs", "limits", arity::one, "requests in flight",
-     limit<&limits::requests_in_flight, 1, million>},
+     limit<&limits::requests_in_flight, 1, million>, live},
     {"max-num-queued-tokens", "limits", arity::one, "prompt tokens admitted, not yet computed",
-     limit<&limits::queued_tokens, 1, std::uint64_t{1} << 40>},
+     limit<&limits::queued_tokens, 1, std::uint64_t{1} << 40>, live},
     {"header-timeout-ms", "limits", arity::one, "first byte to end of header",
-     limit<&limits::header_timeout_ms, 1, 86'400'000>},
+     limit<&limits::header_timeout_ms, 1, 86'400'000>, live},
     {"body-timeout-ms", "limits", arity::one, "between two pieces of a body",
-     limit<&limits::body_timeout_ms, 1, 86'400'000>},
+     limit<&limits::body_timeout_ms, 1, 86'400'000>, live},
     {"idle-timeout-ms", "limits", arity::one, "keep-alive without a request",
-     limit<&limits::idle_timeout_ms, 1, 86'400'000>},
+     limit<&limits::idle_timeout_ms, 1, 86'400'000>, live},
     {"parked-timeout-ms", "limits", arity::one, "a client that does not read",
-     limit<&limits::parked_ms, 1, 86'400'000>},
+     limit<&limits::parked_ms, 1, 86'400'000>, live},
 
     // command line only
     {"help", "", arity::none, "this text", on<&so::help>},

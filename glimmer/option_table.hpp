@@ -18,6 +18,7 @@ struct option_row {
   arity takes = arity::one;
   std::string_view meaning;  ///< for --help
   result<void> (*apply)(server_options&, std::span<const std::string>) = nullptr;
+  bool live = false;  ///< SIGHUP changes it in a running server
 };
 
 /// All settings, in the order of --help.

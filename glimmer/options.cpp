@@ -122,6 +122,7 @@ result<void> apply_option(server_options& options, std::string_view name,
   if (auto done = row->apply(options, values); !done) {
     return refuse(fmt::format("--{}: {}", name, done.error().text));
   }
+  options.given[std::string{name}] = {values.begin(), values.end()};
   return {};
 }
 
@@ -146,6 +147,20 @@ result<server_options> parse_options(std::span<const std::string> arguments) {
     if (auto done = apply_option(options, flag.name, flag.values); !done) return fail(done.error());
   }
   return options;
+}
+
+std::vector<std::string> settings_to_restart_for(const server_options& was,
+                                                 const server_options& now) {
+  std::vector<std::string> out;
+  for (const auto& row : option_table()) {
+    const auto before = was.given.find(row.name);
+    const auto after = now.given.find(row.name);
+    const bool had = before != was.given.end();
+    const bool has = after != now.given.end();
+    const bool same = had == has && (!had || before->second == after->second);
+    if (!same && !row.live) out.emplace_back(row.name);
+  }
+  return out;
 }
 
 std::string options_help() {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +27,7 @@ struct server_options {
   std::string generation_config = "auto";  ///< auto: the checkpoint's, vllm: neutral, or a folder
   std::optional<std::uint64_t> seed;  ///< of requests that bring none; absent: a fresh one each
   std::uint32_t drain_seconds = 30;
+  std::uint32_t watchdog_seconds = 60;
   std::string log_level = "info";
 
   // actors
@@ -37,6 +40,8 @@ struct server_options {
 
   bool help = false;
   bool version = false;
+  /// Every setting that was given, by its name.
+  std::map<std::string, std::vector<std::string>, std::less<>> given;
   std::vector<std::string> notes;  ///< what was accepted without an effect here, to be logged
 };
 
@@ -53,6 +58,10 @@ GLIMMER_API std::string_view section_of(std::string_view name);
 
 /// The known name closest to `name`, if any is close enough to be meant.
 GLIMMER_API std::optional<std::string_view> closest_option(std::string_view name);
+
+/// What differs between two sets of options and holds only after a restart: names of settings.
+GLIMMER_API std::vector<std::string> settings_to_restart_for(const server_options& was,
+                                                             const server_options& now);
 
 /// The text of --help.
 GLIMMER_API std::string options_help();

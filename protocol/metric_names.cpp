@@ -95,6 +95,8 @@ constexpr std::array<metric_definition, static_cast<std::size_t>(metric::count)>
     {metric::kv_blocks, gauge, "glimmer_kv_blocks", "KV blocks by state.", none},
     {metric::parked_sequences, gauge, "glimmer_parked_sequences",
      "Sequences whose clients do not read.", none},
+    {metric::admission_credits, gauge, "glimmer_admission_credits",
+     "Places for requests: used, idle with a frontend, or in the pool.", none},
     {metric::reasoning_tokens, counter, "glimmer_reasoning_tokens_total",
      "Tokens of the reasoning channel.", none},
     {metric::parser_errors, counter, "glimmer_parser_errors_total",

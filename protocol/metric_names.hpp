@@ -49,6 +49,7 @@ enum class metric : std::uint8_t {
   last_step_timestamp,  ///< unix seconds
   kv_blocks,            ///< state: free, active, cached
   parked_sequences,
+  admission_credits,  ///< state: used, idle, pool
   reasoning_tokens,
   parser_errors,  ///< kind
   cancelled,      ///< stage, cause

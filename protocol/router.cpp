@@ -21,6 +21,8 @@ constexpr std::array<table_entry, 7> table = {{
     {"/reset_prefix_cache", route::reset_prefix_cache, true},
 }};
 
+constexpr std::string_view abort_prefix = "/v1/chat/completions/";
+
 }  // namespace
 
 routing find_route(http_request_line line) {
@@ -30,7 +32,16 @@ routing find_route(http_request_line line) {
         entry.post ? line.method == "POST" : line.method == "GET" || line.method == "HEAD";
     return {entry.where, allowed, entry.post ? "POST" : "GET, HEAD"};
   }
+  if (!aborted_request(line.path).empty()) {
+    return {route::abort_request, line.method == "DELETE", "DELETE"};
+  }
   return {};
+}
+
+std::string_view aborted_request(std::string_view path) {
+  if (!path.starts_with(abort_prefix)) return {};
+  const auto name = path.substr(abort_prefix.size());
+  return name.find('/') == name.npos ? name : std::string_view{};
 }
 
 bool needs_api_key(route where) {
@@ -47,7 +58,7 @@ std::string_view route_label(route where) {
   for (const auto& entry : table) {
     if (entry.where == where) return entry.path;
   }
-  return "other";
+  return where == route::abort_request ? "/v1/chat/completions/{id}" : "other";
 }
 
 }  // namespace glimmer

@@ -14,6 +14,7 @@ enum class route : std::uint8_t {
   metrics,
   version,
   reset_prefix_cache,
+  abort_request,  ///< DELETE of a request in work, see aborted_request
 };
 
 /// Where a request goes. A known path with the wrong method has `method_allowed` false.
@@ -35,6 +36,9 @@ routing find_route(http_request_line line);
 /// too, but the four endpoints that monitoring reads; the check reads the same route that serves,
 /// so no spelling of a path can pass it.
 bool needs_api_key(route where);
+
+/// Which request `DELETE /v1/chat/completions/{x-request-id}` means; empty for other paths.
+std::string_view aborted_request(std::string_view path);
 
 /// Label of a route in metrics, e.g. "/v1/models"; "other" for unknown ones, which are unbounded.
 std::string_view route_label(route where);

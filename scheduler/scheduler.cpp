@@ -126,6 +126,12 @@ void scheduler::cancel_all(cancel_reason reason) {
   for (const auto id : ids) cancel(id, reason);
 }
 
+void scheduler::change_limits(const waiting_limits& limits) {
+  config_.queued_tokens_max = limits.queued_tokens_max;
+  config_.parked_max = limits.parked_max;
+  rules_ = admission_rules{config_, blocks_.positions_max()};
+}
+
 void scheduler::end(sequence_id id, std::uint32_t output_index) {
   auto* s = find(id);
   if (!s) return;

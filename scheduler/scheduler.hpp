@@ -70,6 +70,13 @@ class scheduler {
   /// every sequence is computed again from its tokens. Clients notice only a pause.
   void restart(time_point now);
 
+  /// What may wait, and how long a client may leave its tokens unread, from now on.
+  struct waiting_limits {
+    std::uint64_t queued_tokens_max = 0;
+    duration parked_max{};
+  };
+  void change_limits(const waiting_limits& limits);
+
   /// Ends everything, e.g. at the end of a drain.
   void cancel_all(cancel_reason reason);
 

@@ -63,7 +63,7 @@ void add_retry_fields(http_response& response, std::uint32_t retry_after_ms) {
 }  // namespace
 
 int status_of(const error& e) {
-  constexpr std::array<std::pair<std::string_view, int>, 9> statuses = {{
+  constexpr std::array<std::pair<std::string_view, int>, 10> statuses = {{
       {"invalid_api_key", 401},
       {"method_not_allowed", 405},
       {"request_timeout", 408},
@@ -72,6 +72,7 @@ int status_of(const error& e) {
       {"unsupported_media_type", 415},
       {"expectation_failed", 417},
       {"header_too_large", 431},
+      {"aborted", 499},
       {"timeout", 504},
   }};
   if (!is_internal(e)) {

@@ -34,6 +34,19 @@ BOOST_AUTO_TEST_CASE(what_grows_is_counted_by_its_growth) {
   BOOST_TEST(counted(told, metric::preemptions) == 5);
 }
 
+BOOST_AUTO_TEST_CASE(prompt_tokens_are_told_by_where_they_came_from) {
+  metrics told;
+  const scheduler_stats first{.parked = 4, .prompt_tokens = 100, .cached_tokens = 0};
+  const scheduler_stats second{.parked = 1, .prompt_tokens = 180, .cached_tokens = 64};
+  count_scheduler(told, first, {});
+  count_scheduler(told, second, first);
+  BOOST_TEST(counted(told, metric::prompt_tokens_by_source, {"local_compute"}) == 116);
+  BOOST_TEST(counted(told, metric::prompt_tokens_by_source, {"local_cache_hit"}) == 64);
+  BOOST_TEST(counted(told, metric::prefix_cache_queries) == 180);
+  BOOST_TEST(counted(told, metric::prefix_cache_hits) == 64);
+  BOOST_TEST(counted(told, metric::parked_sequences) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(pools_of_no_block_are_not_full) {
   metrics told;
   count_scheduler(told, {}, {});

@@ -1,0 +1,21 @@
+#include "actors/vital_signs.hpp"
+
+#include "actors/real_clock.hpp"
+
+namespace glimmer {
+
+std::shared_ptr<const metrics> vital_signs::look(const engine_state& state,
+                                                 std::size_t credits_in_pool,
+                                                 const event_log& log) {
+  const auto now = monotonic_now();
+  if (const auto found = dog_.look(state, now)) {
+    log.write(found->stuck ? log_level::error : log_level::info,
+              found->stuck ? "no progress" : "progress again", found->state);
+  }
+  counters_.set(counters_.series(metric::engine_healthy), healthy(state, now));
+  counters_.set(counters_.series(metric::admission_credits, {{"state", "pool"}}),
+                static_cast<double>(credits_in_pool));
+  return std::make_shared<const metrics>(counters_);
+}
+
+}  // namespace glimmer
