@@ -35,7 +35,8 @@ void frontend_shell::carry_out(const desk_order& order) {
     case kind::cancel:
       self_.send(setup_.scheduler, message::cancel_request{order.request, order.reason});
       return;
-    case kind::abort: return self_.send(setup_.supervisor, message::abort_requests{order.abort});
+    case kind::abort:
+      return self_.send(setup_.supervisor, message::abort_requests{{order.label, order.key}});
     case kind::want_credits:
       return self_.send(setup_.supervisor, message::credits_wanted{order.credits});
     case kind::return_credits:

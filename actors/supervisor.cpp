@@ -25,12 +25,6 @@ struct watch {
 };
 using supervisor_self = caf::stateful_actor<watch>;
 
-void tell_frontends(supervisor_self* self) {
-  for (const auto& to : self->state.crew.frontends) {
-    self->send(to, message::state_changed{self->state.state});
-  }
-}
-
 /// To all frontends but the one that said it.
 template <class Message>
 void pass_on(supervisor_self* self, const Message& m) {
@@ -38,6 +32,10 @@ void pass_on(supervisor_self* self, const Message& m) {
   for (const auto& to : self->state.crew.frontends) {
     if (caf::actor_cast<caf::strong_actor_ptr>(to) != from) self->send(to, m);
   }
+}
+
+void tell_frontends(supervisor_self* self) {
+  pass_on(self, message::state_changed{self->state.state});
 }
 
 void enter(supervisor_self* self, engine_phase phase) {

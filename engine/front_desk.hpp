@@ -49,7 +49,7 @@ struct desk_order {
     close,               ///< connection: forget it at once
     prepare,             ///< request, bytes (the body), fairness_key: start the work
     cancel,              ///< request, reason
-    abort,               ///< abort: other frontends may have such requests too
+    abort,               ///< label, key: other frontends may have such requests too
     want_credits,        ///< credits: answered with `credits_given`
     return_credits,      ///< credits
     answer_recall,       ///< credits, perhaps none: the answer to `credits_recalled`
@@ -66,7 +66,7 @@ struct desk_order {
   std::string label;  ///< the client's x-request-id, or ours
   std::string fairness_key{};
   cancel_reason reason = cancel_reason::gone;
-  abort_wish abort{};
+  std::uint32_t key = 0;  ///< number of the API key
   std::size_t credits = 0;
 };
 

@@ -109,7 +109,7 @@ void front_desk::serve_abort(connection& at, exchange_id exchange, time_point no
   json_writer w{response.body};
   w.begin_object().key("id").string(wish.label).key("status").string("cancelling").end_object();
   respond(at, exchange, std::move(response), now);
-  orders_.push_back({.what = desk_order::kind::abort, .abort = wish});
+  orders_.push_back({.what = desk_order::kind::abort, .label = wish.label, .key = wish.key});
   abort(wish);
 }
 
