@@ -14,7 +14,6 @@ struct limits {
   std::size_t http_body_bytes = 64 << 20;        ///< (c) one request body
   std::size_t http_read_ahead_bytes = 64 << 10;  ///< unparsed behind the request in work
   std::size_t http_discard_bytes = 8 << 20;      ///< unwanted body read after an early answer
-  std::size_t connection_write_bytes = 1 << 20;  ///< unsent bytes before the stream is parked
 
   // all connections of one frontend
   std::size_t connections = 4096;            ///< (c) sockets; further ones are refused
@@ -44,9 +43,17 @@ struct limits {
   std::uint32_t token_window = 256;   ///< tokens on their way to a client (>= one draft of 16)
   std::uint32_t parked_ms = 120'000;  ///< (c) a parked sequence is cancelled after this
 
-  /// Bytes that request bodies and unsent responses can pin at most, over all frontends.
-  constexpr std::size_t worst_case_bytes() const {
-    return requests_in_flight * (http_body_bytes + connection_write_bytes);
+  /// Tokens of one choice that may be on their way: a request's window is shared by its choices,
+  /// and each has room for one whole draft of 16.
+  constexpr std::uint32_t choice_window(std::uint32_t choice_count) const {
+    const auto share = token_window / choice_count;
+    return share < 16 ? 16 : share;
+  }
+
+  /// Bytes that request bodies can pin at most. What is unsent is bounded in tokens: by
+  /// `choice_window` times choices for each request in flight.
+  constexpr std::size_t worst_case_body_bytes() const {
+    return requests_in_flight * http_body_bytes;
   }
 };
 

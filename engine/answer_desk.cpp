@@ -59,7 +59,8 @@ sequence_request answer_desk::open(std::shared_ptr<const accepted_request> accep
   sequence_request out{.request = accepted->request,
                        .choices = {},
                        .prompt = prepared.prompt,
-                       .token_window = setup_.token_window,
+                       .token_window = setup_.bounds.choice_window(
+                           static_cast<std::uint32_t>(prepared.choices.size())),
                        .priority = accepted->priority,
                        .fairness_key = accepted->fairness_key,
                        .cache_salt = accepted->cache_salt,

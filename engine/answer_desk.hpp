@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "base/limits.hpp"
 #include "engine/accepted_request.hpp"
 #include "engine/answer_piece.hpp"
 #include "engine/token_digester.hpp"
@@ -50,7 +51,7 @@ class answer_desk {
   struct config {
     std::shared_ptr<const tokenizer> tokens;
     std::uint64_t process_key = 0;  ///< of call ids: random per process
-    std::uint32_t token_window = 256;
+    limits bounds;
     std::uint64_t context_tokens = 0;  ///< where token histograms end
   };
   explicit answer_desk(config setup);

@@ -178,7 +178,9 @@ void front_desk::at_gate(connection_id id, connection& at, exchange_id exchange,
   const auto& head = at.http.head();
   const auto to = find_route({.method = head.method(), .path = head.path()});
   at.where = to.where;
-  at.method = to.where == route::unknown ? "other" : std::string{head.method()};
+  // Invented methods share one label: a client must not be able to make series without end.
+  const bool known = to.where != route::unknown && to.method_allowed;
+  at.method = known ? std::string{head.method()} : "other";
   if (const auto why = closed_gate(at, to)) {
     auto response = error_response(*why);
     if (!to.method_allowed) response.fields.push_back({"Allow", std::string{to.allow}});
@@ -228,6 +230,7 @@ std::uint32_t front_desk::key_of(const connection& at) const {
                            [](char a, char b) { return (a | 0x20) == (b | 0x20); });
     if (matches) given = bearer->substr(scheme.size());
   }
+  if (given.empty()) return 0;
   std::uint32_t found = 0;
   std::uint32_t number = 0;
   for (const auto& key : config_.api_keys) {

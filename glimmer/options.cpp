@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -82,6 +83,19 @@ result<std::vector<given_flag>> split(std::span<const std::string> arguments) {
   return flags;
 }
 
+/// The flag of many values whose last one looks like the MODEL behind it.
+const given_flag* swallowed_model(const std::vector<given_flag>& flags) {
+  for (const auto& flag : flags) {
+    std::error_code unreadable;
+    const bool many = find_row(flag.name)->takes == option_row::arity::many;
+    if (many && flag.values.size() > 1 &&
+        std::filesystem::is_directory(flag.values.back(), unreadable)) {
+      return &flag;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<std::string_view> closest_option(std::string_view name) {
@@ -106,10 +120,10 @@ result<void> apply_option(server_options& options, std::string_view name,
   const auto* row = find_row(name);
   if (row == nullptr) return unknown(name);
   if (row->takes == option_row::arity::none) {
-    if (!values.empty() && values[0] == "false") {  // what its opposite says, if it has one
+    if (!values.empty() && values[0] == "false") {
       const auto opposite = fmt::format("no-{}", name);
-      const auto* no = find_row(opposite);
-      return no == nullptr ? result<void>{} : apply_option(options, opposite, {});
+      if (find_row(opposite) != nullptr) return apply_option(options, opposite, {});
+      return refuse(fmt::format("--{} cannot be turned off", name));
     }
     if (!values.empty() && values[0] != "true") {
       return refuse(fmt::format("--{} takes no value, '{}' was given", name, values[0]));
@@ -127,6 +141,11 @@ result<void> apply_option(server_options& options, std::string_view name,
 }
 
 result<server_options> parse_options(std::span<const std::string> arguments) {
+  if (std::ranges::find(arguments, "--help") != arguments.end())
+    return server_options{.help = true};
+  if (std::ranges::find(arguments, "--version") != arguments.end()) {
+    return server_options{.version = true};
+  }
   // The config file is found first, so that every other flag can override it.
   std::vector<std::string> rest;
   server_options options;
@@ -145,6 +164,10 @@ result<server_options> parse_options(std::span<const std::string> arguments) {
   if (!flags) return fail(flags.error());
   for (const auto& flag : *flags) {
     if (auto done = apply_option(options, flag.name, flag.values); !done) return fail(done.error());
+  }
+  if (const auto taker = swallowed_model(*flags); taker && options.model.empty()) {
+    return refuse(fmt::format("--{} took '{}', which is a folder; put MODEL in front of the flags",
+                              taker->name, taker->values.back()));
   }
   return options;
 }

@@ -32,7 +32,8 @@ std::vector<token_id> tokens_of(std::string_view turn) {
 
 /// A desk with one hand on the scheduler's side and one on the clients'.
 struct parlour {
-  answer_desk desk{{.tokens = test::release_like(), .token_window = 64, .context_tokens = 4096}};
+  answer_desk desk{
+      {.tokens = test::release_like(), .bounds = {.token_window = 64}, .context_tokens = 4096}};
   std::map<sequence_id, std::uint32_t> produced;
   std::map<sequence_id, std::uint32_t> returned;
   std::map<request_id, std::string> bytes;
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(opening_asks_for_one_sequence_per_choice) {
   BOOST_REQUIRE(asked.choices.size() == 3u);
   BOOST_TEST((asked.choices[2].id == sequence_of(request_1, 2)));
   BOOST_TEST(asked.prompt->size() == 7u);
-  BOOST_TEST(asked.token_window == 64u);
+  BOOST_TEST(asked.token_window == 21u);  // the window is shared by the choices
   BOOST_TEST(p.desk.open_requests() == 1u);
 }
 

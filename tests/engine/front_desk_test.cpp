@@ -237,6 +237,16 @@ BOOST_AUTO_TEST_CASE(unknown_paths_are_404_and_wrong_methods_405_with_allow) {
   BOOST_TEST(w.holds("Allow: POST"));
 }
 
+BOOST_AUTO_TEST_CASE(invented_methods_and_paths_make_no_series_of_their_own) {
+  world w;
+  for (int i = 0; i < 50; ++i) {
+    const auto name = std::to_string(i);
+    w.receive("M" + name + " /health HTTP/1.1\r\nHost: x\r\n\r\n");
+    w.receive("GET /p" + name + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  BOOST_TEST(w.desk.counters().all().size() < 10u);
+}
+
 BOOST_AUTO_TEST_CASE(a_body_that_is_not_json_by_its_own_word_is_415) {
   world w;
   w.receive(

@@ -172,6 +172,21 @@ BOOST_AUTO_TEST_CASE(two_models_are_one_too_many) {
   BOOST_TEST(refusal("/one /two") == "'/one' and '/two' are both named as the model");
 }
 
+BOOST_AUTO_TEST_CASE(a_model_swallowed_by_a_flag_of_many_values_is_noticed) {
+  BOOST_TEST(refusal("--served-model-name a .") ==
+             "--served-model-name took '.', which is a folder; put MODEL in front of the flags");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_always_on_cannot_be_turned_off) {
+  BOOST_TEST(refusal("--enable-auto-tool-choice=false") ==
+             "--enable-auto-tool-choice cannot be turned off");
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_win_over_wrong_flags) {
+  BOOST_TEST(parsed("--frobnicate --help")->help);
+  BOOST_TEST(parsed("--version --port 99999")->version);
+}
+
 BOOST_AUTO_TEST_CASE(help_names_every_setting) {
   const auto help = options_help();
   for (const auto* name : {"--max-model-len", "--api-server-count", "--config"}) {
