@@ -25,6 +25,9 @@ block_manager_config blocks_of(const scheduler_config& config) {
           .prefix_caching = config.prefix_caching};
 }
 
+/// Most requests leave max_tokens open: what a client is charged for an answer of unknown length.
+constexpr std::uint32_t charged_output_max = 1024;
+
 error duplicate_sequence() {
   return {error_kind::bug, "duplicate_sequence", "", "A sequence id is already in use."};
 }
@@ -83,6 +86,8 @@ sequence& scheduler::create(const sequence_request& request, const sequence_choi
   s.deadline = request.deadline;
   s.blocks.turn_end = s.prompt_size();
   s.output_max = std::min(output_max, choice.params->max_tokens);
+  s.key.place = share_.place(request.fairness_key, s.prompt_size() / request.choices.size() +
+                                                       std::min(s.output_max, charged_output_max));
   s.window = request.token_window;
   s.state = sequence_state::ended;  // stands in no line yet
   sequences_.emplace(s.id, std::move(owned));
@@ -159,6 +164,7 @@ void scheduler::start(sequence& s, const prefix_hit& hit) {
   }
   if (s.queued) {
     s.queued = false;
+    share_.served(s.key.place);
     if (s.output.empty() && hit.blocks > 0) {
       s.cached = s.computed;
       counters_.cached_tokens += s.cached;

@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "scheduler/admission.hpp"
 #include "scheduler/block_manager.hpp"
+#include "scheduler/fair_share.hpp"
 #include "scheduler/run_queues.hpp"
 #include "scheduler/scheduler_config.hpp"
 #include "scheduler/scheduler_stats.hpp"
@@ -139,6 +140,7 @@ class scheduler {
   block_manager blocks_;
   admission_rules rules_;
   run_queues queues_;
+  fair_share share_;
   std::unordered_map<sequence_id, std::unique_ptr<sequence>> sequences_;
   std::unordered_map<request_id, std::vector<sequence_id>> requests_;
   std::set<std::pair<time_point, sequence_id>> deadlines_;

@@ -78,6 +78,21 @@ class CreditTest(Case):
             self.assertRegex(why["message"], r"\d+ .*64")
 
 
+class FairnessTest(Case):
+    def test_a_single_request_passes_the_flood_of_another_user(self):
+        daemon = self.start("--max-num-seqs", "1")
+        with concurrent.futures.ThreadPoolExecutor(30) as pool:
+            flood = [pool.submit(daemon.post, "/v1/chat/completions",
+                                 chat(user="flood", max_tokens=100, seed=i)) for i in range(30)]
+            while daemon.metric("vllm:num_requests_waiting") < 25:
+                pass
+            status, _ = daemon.post("/v1/chat/completions", chat(user="single"))
+            still_open = sum(not one.done() for one in flood)
+            self.assertEqual(status, 200)
+            self.assertGreater(still_open, 10)
+            self.assertEqual({one.result()[0] for one in flood}, {200})
+
+
 class AbortTest(Case):
     def test_an_abort_by_id_reaches_a_request_on_any_frontend(self):
         daemon = self.start("--api-server-count", "3")
