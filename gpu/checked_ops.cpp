@@ -12,6 +12,18 @@ bool is_weight(dtype t) {
   return is_activation(t) || t == dtype::f16;
 }
 
+bool is_quantised(dtype t) {
+  return t == dtype::f8_e4m3 || t == dtype::f4_pair;
+}
+
+std::int64_t blocks_of(std::int64_t whole, std::int64_t block) {
+  return (whole + block - 1) / block;
+}
+
+void check_storage(const packed_matrix& w, std::size_t bytes) {
+  GLIMMER_ASSERT(w.storage.bytes() >= bytes, "the storage holds the packed matrix");
+}
+
 bool disjoint(const tensor& a, const tensor& b) {
   return a.data.address + a.bytes() <= b.data.address ||
          b.data.address + b.bytes() <= a.data.address;
@@ -61,17 +73,37 @@ void check_attention_shape(const attention_shape& shape, const kv_cache& cache) 
 
 std::size_t checked_ops::packed_bytes(matrix_extent extent, dtype source) const {
   GLIMMER_ASSERT(extent.out > 0 && extent.in > 0, "a matrix has rows and columns");
-  GLIMMER_ASSERT(is_weight(source), "weights are bf16, f16 or f32");
+  GLIMMER_ASSERT(is_weight(source) || is_quantised(source),
+                 "weights are bf16, f16, f32 or quantised");
+  GLIMMER_ASSERT(source != dtype::f4_pair || extent.in % f4_block == 0,
+                 "rows of f4_pair are whole blocks");
   return inner_.packed_bytes(extent, source);
 }
 
 void checked_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) {
-  GLIMMER_ASSERT(rows.shape.rank == 2 && rows.shape[1] == to.in, "rows are as wide as the matrix");
+  const std::int64_t width = to.source == dtype::f4_pair ? to.in / 2 : to.in;
+  GLIMMER_ASSERT(rows.shape.rank == 2 && rows.shape[1] == width, "rows are as wide as the matrix");
   GLIMMER_ASSERT(rows.type == to.source, "rows come in the matrix's source type");
   GLIMMER_ASSERT(row >= 0 && row + rows.shape[0] <= to.out, "rows lie inside the matrix");
-  GLIMMER_ASSERT(to.storage.bytes() >= packed_bytes({to.out, to.in}, to.source),
-                 "the storage holds the packed matrix");
+  check_storage(to, packed_bytes({to.out, to.in}, to.source));
   inner_.pack(s, to, row, rows);
+}
+
+void checked_ops::pack_scales(stream_handle s, const packed_matrix& to, std::int64_t row,
+                              tensor scales) {
+  GLIMMER_ASSERT(is_quantised(to.source), "only quantised matrices have block scales");
+  const bool eight = to.source == dtype::f8_e4m3;
+  const std::int64_t height = eight ? f8_block : 1;
+  GLIMMER_ASSERT(
+      scales.shape.rank == 2 && scales.shape[1] == blocks_of(to.in, eight ? f8_block : f4_block),
+      "one scale a block of columns");
+  GLIMMER_ASSERT(scales.type == (eight ? dtype::f32 : dtype::f8_e4m3),
+                 "scales of f8 are f32, those of f4 are f8");
+  GLIMMER_ASSERT(
+      row >= 0 && row % height == 0 && row / height + scales.shape[0] <= blocks_of(to.out, height),
+      "blocks lie inside the matrix");
+  check_storage(to, packed_bytes({to.out, to.in}, to.source));
+  inner_.pack_scales(s, to, row, scales);
 }
 
 void checked_ops::gather_rows(stream_handle s, tensor out, tensor table, tensor ids) {

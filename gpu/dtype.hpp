@@ -6,8 +6,10 @@
 
 namespace glimmer {
 
-/// Element types of tensors on a device.
-enum class dtype : std::uint8_t { f32, bf16, f16, i32, u8 };
+/// Element types of tensors on a device. `f8_e4m3` has bias 7, denormals, no infinity and NaN only
+/// as 0x7F and 0xFF. An element of `f4_pair` is two E2M1 codes of neighbouring columns, the low
+/// half first, so a row of n values has n / 2 elements.
+enum class dtype : std::uint8_t { f32, bf16, f16, i32, u8, f8_e4m3, f4_pair };
 
 constexpr std::size_t size_of(dtype t) {
   switch (t) {
@@ -15,7 +17,9 @@ constexpr std::size_t size_of(dtype t) {
     case dtype::i32: return 4;
     case dtype::bf16:
     case dtype::f16: return 2;
-    case dtype::u8: return 1;
+    case dtype::u8:
+    case dtype::f8_e4m3:
+    case dtype::f4_pair: return 1;
   }
   return 0;
 }
@@ -27,6 +31,8 @@ constexpr std::string_view to_string(dtype t) {
     case dtype::f16: return "f16";
     case dtype::i32: return "i32";
     case dtype::u8: return "u8";
+    case dtype::f8_e4m3: return "f8_e4m3";
+    case dtype::f4_pair: return "f4_pair";
   }
   return "?";
 }

@@ -24,13 +24,31 @@ struct block_copy {
   std::int64_t to = 0;
 };
 
+/// What every block scale of an `f4_pair` matrix is multiplied and then divided by, in f32 with a
+/// rounding each. Published formats store either the factor or its reciprocal; the other is 1 here.
+struct scale_rule {
+  float multiplier = 1;
+  float divisor = 1;
+};
+
+/// Extents of the blocks that share a scale.
+inline constexpr std::int64_t f8_block = 128;  ///< rows and columns of f8_e4m3
+inline constexpr std::int64_t f4_block = 16;   ///< columns of f4_pair
+
 /// A weight matrix [out, in] in whatever layout the device's matmul streams. Made once at load by
-/// `ops::pack`; `storage` is device memory owned by the weights.
+/// `ops::pack`; `storage` is device memory owned by the weights. Quantised sources stay as small as
+/// they are; the weight that a product sees is
+///
+///     f8_e4m3   code * scale of its 128 x 128 block
+///     f4_pair   code * (scale of its 16 columns * multiplier / divisor)
+///
+/// in f32, every operation rounded, as the formats are published. Activations are not quantised.
 struct packed_matrix {
   tensor storage;  ///< layout private to the back end
   std::int64_t out = 0;
   std::int64_t in = 0;
   dtype source = dtype::bf16;
+  scale_rule scale{};  ///< of an f4_pair matrix
 };
 
 /// Keys and values of one layer: [blocks, block_size, kv_heads, head_dim] each.
@@ -84,9 +102,14 @@ class ops {
 
   /// Bytes of storage that `pack` needs for a matrix: any u8 tensor of that size will do.
   virtual std::size_t packed_bytes(matrix_extent extent, dtype source) const = 0;
-  /// Packs rows [row, row + rows.shape[0]) of `to` from row-major `rows` [n, in], whose type is
-  /// `to.source` (f32, bf16, f16). Any number of calls, in any order, fill a matrix.
+  /// Packs rows [row, row + rows.shape[0]) of `to` from row-major `rows` [n, in] ([n, in / 2] for
+  /// f4_pair, whose `in` is a multiple of 16), whose type is `to.source` (f32, bf16, f16, f8_e4m3
+  /// without NaN, f4_pair). Any number of calls, in any order, fill a matrix.
   virtual void pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) = 0;
+  /// Packs the block scales of a quantised matrix from its row `row` on: f32 [n, ceil(in / 128)]
+  /// for 128 rows each of f8_e4m3 (`row` a multiple of 128), f8_e4m3 [n, in / 16] for f4_pair.
+  virtual void pack_scales(stream_handle s, const packed_matrix& to, std::int64_t row,
+                           tensor scales) = 0;
 
   /// out[t] = table[ids[t]]. table [vocab, width] f32/bf16/f16, ids [tokens] i32, out [tokens,
   /// width].

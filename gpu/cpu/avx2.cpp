@@ -54,6 +54,38 @@ struct lanes_avx2 {
     return {_mm256_castsi256_ps(_mm256_and_si256(eight_words(pairs), mask)),
             _mm256_castsi256_ps(_mm256_and_si256(eight_words(pairs + 32), mask))};
   }
+  /// 16 E4M3 codes in the upper bytes of words. Their bits, moved down to where f16 has its own,
+  /// are an f16 of value / 256, denormals included.
+  static lanes_avx2 upper_f8(__m256i words) {
+    const __m256i f16_bits =
+        _mm256_and_si256(_mm256_srai_epi16(words, 1), _mm256_set1_epi16(-0x4080));
+    return {_mm256_cvtph_ps(_mm256_castsi256_si128(f16_bits)),
+            _mm256_cvtph_ps(_mm256_extracti128_si256(f16_bits, 1))};
+  }
+  static lanes_avx2 low_f8(const std::byte* pairs) {
+    return upper_f8(_mm256_slli_epi16(eight_words(pairs), 8));
+  }
+  static lanes_avx2 high_f8(const std::byte* pairs) { return upper_f8(eight_words(pairs)); }
+  /// 16 codes in a row, / 256.
+  static lanes_avx2 f8_values(const std::byte* codes) {
+    return upper_f8(_mm256_slli_epi16(_mm256_cvtepu8_epi16(eight(codes)), 8));
+  }
+  /// 8 E2M1 codes in the low bits of words: the permutation looks at three bits, the fourth is the
+  /// sign.
+  static __m256 f4_values(__m256i codes) {
+    const __m256 magnitude =
+        _mm256_permutevar8x32_ps(_mm256_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6), codes);
+    const __m256i sign = _mm256_slli_epi32(_mm256_srli_epi32(codes, 3), 31);
+    return _mm256_xor_ps(magnitude, _mm256_castsi256_ps(sign));
+  }
+  static lanes_avx2 low_f4(const std::byte* pairs) {
+    return {f4_values(_mm256_cvtepu8_epi32(eight(pairs))),
+            f4_values(_mm256_cvtepu8_epi32(_mm_srli_si128(eight(pairs), 8)))};
+  }
+  static lanes_avx2 high_f4(const std::byte* pairs) {
+    return {f4_values(_mm256_srli_epi32(_mm256_cvtepu8_epi32(eight(pairs)), 4)),
+            f4_values(_mm256_srli_epi32(_mm256_cvtepu8_epi32(_mm_srli_si128(eight(pairs), 8)), 4))};
+  }
 
   void store(float* x, all_lanes) const {
     _mm256_storeu_ps(x, a);

@@ -50,6 +50,38 @@ struct lanes_avx512 {
     return {_mm512_castsi512_ps(
         _mm512_and_si512(_mm512_loadu_si512(pairs), _mm512_set1_epi32(-65536)))};
   }
+  /// 16 E4M3 codes in the upper bytes of words. Their bits, moved down to where f16 has its own,
+  /// are an f16 of value / 256, denormals included.
+  static lanes_avx512 upper_f8(__m256i words) {
+    const __m256i f16_bits =
+        _mm256_and_si256(_mm256_srai_epi16(words, 1), _mm256_set1_epi16(-0x4080));
+    return {_mm512_cvtph_ps(f16_bits)};
+  }
+  static __m256i f8_pairs(const std::byte* pairs) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs));
+  }
+  static lanes_avx512 low_f8(const std::byte* pairs) {
+    return upper_f8(_mm256_slli_epi16(f8_pairs(pairs), 8));
+  }
+  static lanes_avx512 high_f8(const std::byte* pairs) { return upper_f8(f8_pairs(pairs)); }
+  static __m128i bytes(const std::byte* x) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
+  }
+  /// 16 codes in a row, / 256.
+  static lanes_avx512 f8_values(const std::byte* codes) {
+    return upper_f8(_mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes(codes)), 8));
+  }
+  /// 16 pairs of E2M1 codes: a permutation looks at the low four bits alone.
+  static lanes_avx512 f4_values(__m512i codes) {
+    return {_mm512_permutexvar_ps(codes, _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f,
+                                                        -1, -1.5f, -2, -3, -4, -6))};
+  }
+  static lanes_avx512 low_f4(const std::byte* pairs) {
+    return f4_values(_mm512_cvtepu8_epi32(bytes(pairs)));
+  }
+  static lanes_avx512 high_f4(const std::byte* pairs) {
+    return f4_values(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes(pairs)), 4));
+  }
 
   void store(float* x, all_lanes) const { _mm512_storeu_ps(x, v); }
   void store(float* x, first_lanes lanes) const { _mm512_mask_storeu_ps(x, mask(lanes), v); }

@@ -32,6 +32,26 @@ inline float widen(f16 x) {
   return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
+/// Exact for every value; 0x7F and 0xFF are NaN.
+inline float widen(f8 x) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x80u) << 24;
+  const std::uint32_t exponent = (x.bits >> 3) & 0xfu;
+  const std::uint32_t mantissa = x.bits & 0x7u;
+  if ((x.bits & 0x7fu) == 0x7fu) return std::bit_cast<float>(sign | 0x7fc00000u);
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-9f;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  return std::bit_cast<float>(sign | ((exponent + 120u) << 23) | (mantissa << 20));
+}
+
+/// The value of an E2M1 code (0 .. 15): bit 3 is the sign.
+inline float widen_f4(std::uint32_t code) {
+  constexpr float magnitudes[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  const float magnitude = magnitudes[code & 7u];
+  return (code & 8u) != 0 ? -magnitude : magnitude;
+}
+
 /// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN, an overflow becomes infinite.
 inline bf16 to_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);

@@ -53,6 +53,7 @@ void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_ran
       .panel_bytes = pass.layout.panel_bytes,
       .panels = std::min(panels_max, pass.layout.panels - first_panel),
       .weight_type = pass.w.source,
+      .scales = {.offset = pass.layout.scales_offset, .rule = pass.w.scale},
       .sums = sums,
       .sums_stride = group_width};
   std::fill_n(sums, rows.count * group_width, 0.0f);
@@ -89,7 +90,8 @@ void multiply_pass(cpu_arena& arena, const cpu_kernels& kernels, const matmul_pa
   for (std::size_t task = 0; task < tasks; ++task) body(task);
 }
 
-/// Copies rows into panels [unit, 16]: a unit is a pair along `in` for bf16, else one element.
+/// Copies rows into panels [unit, 16]: a unit is a pair along `in` for bf16 and f8, else one
+/// element.
 template <class Unit>
 void pack_lane(std::byte* panel, std::int64_t lane, const std::byte* row, std::size_t row_bytes) {
   const std::size_t units = row_bytes / sizeof(Unit);
@@ -106,11 +108,36 @@ void pack_lane(std::byte* panel, std::int64_t lane, const std::byte* row, std::s
 void pack_row(const packed_matrix& to, const panel_layout& layout, std::int64_t row,
               const std::byte* from) {
   std::byte* const panel = host<std::byte>(to.storage) + (row / panel_width) * layout.panel_bytes;
+  const std::int64_t lane = row % panel_width;
+  if (to.source == dtype::f4_pair) {
+    for (std::int64_t k = 0; k < to.in; k += 2)
+      panel[f4_codes_at({.lane = lane, .k = k})] = from[k / 2];
+    return;
+  }
   const std::size_t bytes = static_cast<std::size_t>(to.in) * size_of(to.source);
-  if (to.source == dtype::f16) {
-    pack_lane<std::uint16_t>(panel, row % panel_width, from, bytes);
+  if (to.source == dtype::f16 || to.source == dtype::f8_e4m3) {
+    pack_lane<std::uint16_t>(panel, lane, from, bytes);
   } else {
-    pack_lane<std::uint32_t>(panel, row % panel_width, from, bytes);
+    pack_lane<std::uint32_t>(panel, lane, from, bytes);
+  }
+}
+
+/// One row of scales [in / 16] into its lane.
+void pack_f4_scales(const packed_matrix& to, const panel_layout& layout, std::int64_t row,
+                    const std::byte* from) {
+  std::byte* const panel = host<std::byte>(to.storage) + (row / panel_width) * layout.panel_bytes;
+  for (std::int64_t k = 0; k < to.in; k += f4_block)
+    panel[f4_scale_at({.lane = row % panel_width, .k = k})] = from[k / f4_block];
+}
+
+/// One row of scales [ceil(in / 128)] into every panel of its 128 rows.
+void pack_f8_scales(const packed_matrix& to, const panel_layout& layout, std::int64_t row,
+                    const std::byte* from) {
+  const std::int64_t end = std::min(row + f8_block, to.out);
+  const auto bytes = static_cast<std::size_t>((to.in + f8_block - 1) / f8_block) * sizeof(float);
+  for (std::int64_t panel = row / panel_width; panel * panel_width < end; ++panel) {
+    std::byte* const to_panel = host<std::byte>(to.storage) + panel * layout.panel_bytes;
+    std::memcpy(to_panel + layout.scales_offset, from, bytes);
   }
 }
 
@@ -130,8 +157,24 @@ void cpu_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, t
       const std::int64_t begin = (first + static_cast<std::int64_t>(task)) * panel_width;
       const std::int64_t end = std::min(begin + panel_width, row + rows.shape[0]);
       for (std::int64_t r = std::max(begin, row); r < end; ++r)
-        pack_row(to, layout, r, host_at(rows, (r - row) * to.in));
+        pack_row(to, layout, r, host_at(rows, (r - row) * rows.shape[1]));
     });
+  });
+}
+
+void cpu_ops::pack_scales(stream_handle s, const packed_matrix& to, std::int64_t row,
+                          tensor scales) {
+  queue(s, [to, row, scales](stream_state&) {
+    const panel_layout layout({.out = to.out, .in = to.in}, to.source);
+    const bool eight = to.source == dtype::f8_e4m3;
+    for (std::int64_t r = 0; r < scales.shape[0]; ++r) {
+      const std::byte* const from = host_at(scales, r * scales.shape[1]);
+      if (eight) {
+        pack_f8_scales(to, layout, row + r * f8_block, from);
+      } else {
+        pack_f4_scales(to, layout, row + r, from);
+      }
+    }
   });
 }
 

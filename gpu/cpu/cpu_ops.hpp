@@ -66,6 +66,8 @@ class cpu_ops final : public ops {
 
   std::size_t packed_bytes(matrix_extent extent, dtype source) const override;
   void pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) override;
+  void pack_scales(stream_handle s, const packed_matrix& to, std::int64_t row,
+                   tensor scales) override;
   void gather_rows(stream_handle s, tensor out, tensor table, tensor ids) override;
   void rms_norm(stream_handle s, tensor out, tensor x, tensor weight, norm_kind kind,
                 float eps) override;

@@ -20,6 +20,16 @@ struct f16 {
   std::uint16_t bits;
 };
 
+/// FP8 E4M3: bias 7, denormals, no infinity, NaN only as 0x7F and 0xFF.
+struct f8 {
+  std::uint8_t bits;
+};
+
+/// Two FP4 E2M1 codes, the low half first.
+struct f4_pair {
+  std::uint8_t bits;
+};
+
 /// A run of elements in host memory, its type known at run time.
 struct elements {
   void* data = nullptr;
@@ -44,6 +54,14 @@ template <class Body>
 void with_weight(dtype type, const Body& body) {
   if (type == dtype::f16) return body(f16{});
   with_activation(type, body);
+}
+
+/// Calls body(T{}) with the stored type of a packed matrix.
+template <class Body>
+void with_packed(dtype type, const Body& body) {
+  if (type == dtype::f8_e4m3) return body(f8{});
+  if (type == dtype::f4_pair) return body(f4_pair{});
+  with_weight(type, body);
 }
 
 }  // namespace glimmer

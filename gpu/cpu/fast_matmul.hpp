@@ -35,18 +35,49 @@ template <class L, int Rows, int Panels>
 /// Which of two neighbouring terms.
 enum class of_pair { first, second };
 
+/// Columns that share the scales in registers; unscaled panels have no such bound.
+template <class W>
+inline constexpr std::int64_t scale_span = std::is_same_v<W, f8>        ? f8_block
+                                           : std::is_same_v<W, f4_pair> ? f4_block
+                                                                        : std::int64_t{1} << 40;
+
+/// The scales of each panel's block at k. L::f8_values gives values / 256, so that factor is in the
+/// scale of f8 here; a power of two moves no rounding.
+template <class L, class W, int Panels>
+[[gnu::always_inline]] inline void load_scales(L (&scale)[Panels],
+                                               const std::byte* const (&panel)[Panels],
+                                               const panel_scales& scales, std::int64_t k) {
+#pragma GCC unroll 8
+  for (int p = 0; p < Panels; ++p) {
+    if constexpr (std::is_same_v<W, f8>) {
+      float stored;
+      __builtin_memcpy(&stored, panel[p] + scales.offset + k / f8_block * 4, sizeof stored);
+      scale[p] = L::all(stored * 256.0f);
+    } else if constexpr (std::is_same_v<W, f4_pair>) {
+      const L block = L::f8_values(panel[p] + k / f4_block * f4_block_bytes) * L::all(256.0f);
+      scale[p] = block * L::all(scales.rule.multiplier) / L::all(scales.rule.divisor);
+    }
+  }
+}
+
 /// The 16 weights of each panel at k (first) or k + 1 (second), k even. W is the stored type; see
 /// packing.hpp.
 template <class L, class W, of_pair Which, int Panels>
 [[gnu::always_inline]] inline void load_weights(L (&w)[Panels],
                                                 const std::byte* const (&panel)[Panels],
-                                                std::int64_t k) {
+                                                const L (&scale)[Panels], std::int64_t k) {
   constexpr bool first = Which == of_pair::first;
   const std::int64_t bytes = k * panel_width * static_cast<std::int64_t>(sizeof(W));
 #pragma GCC unroll 8
   for (int p = 0; p < Panels; ++p) {
     const std::byte* const pair = panel[p] + bytes;
-    if constexpr (!std::is_same_v<W, bf16>) {
+    if constexpr (std::is_same_v<W, f8>) {
+      w[p] = (first ? L::low_f8(pair) : L::high_f8(pair)) * scale[p];
+    } else if constexpr (std::is_same_v<W, f4_pair>) {
+      const std::byte* const codes =
+          panel[p] + k / f4_block * f4_block_bytes + panel_width + k % f4_block / 2 * panel_width;
+      w[p] = (first ? L::low_f4(codes) : L::high_f4(codes)) * scale[p];
+    } else if constexpr (!std::is_same_v<W, bf16>) {
       w[p] = L::load(reinterpret_cast<const W*>(pair) + (first ? 0 : panel_width), all_lanes{});
     } else if constexpr (first) {
       w[p] = L::low_halves(pair);
@@ -63,6 +94,7 @@ void multiply_block(const matmul_tile& t, block_corner at) {
   const std::byte* panel[Panels];
   L sums[Rows][Panels];
   L w[Panels];
+  L scale[Panels];
 #pragma GCC unroll 8
   for (int p = 0; p < Panels; ++p) panel[p] = t.weights + (at.panel + p) * t.panel_bytes;
 #pragma GCC unroll 8
@@ -74,15 +106,19 @@ void multiply_block(const matmul_tile& t, block_corner at) {
   }
 
   std::int64_t k = t.k_begin;
-  for (; k + 2 <= t.k_end; k += 2) {
-    load_weights<L, W, of_pair::first>(w, panel, k);
-    add_products(sums, x, k, w);
-    load_weights<L, W, of_pair::second>(w, panel, k);
-    add_products(sums, x, k + 1, w);
-  }
-  if (k < t.k_end) {
-    load_weights<L, W, of_pair::first>(w, panel, k);
-    add_products(sums, x, k, w);
+  while (k < t.k_end) {
+    const std::int64_t end = t.k_end - k < scale_span<W> ? t.k_end : k + scale_span<W>;
+    load_scales<L, W>(scale, panel, t.scales, k);
+    for (; k + 2 <= end; k += 2) {
+      load_weights<L, W, of_pair::first>(w, panel, scale, k);
+      add_products(sums, x, k, w);
+      load_weights<L, W, of_pair::second>(w, panel, scale, k);
+      add_products(sums, x, k + 1, w);
+    }
+    if (k < end) {
+      load_weights<L, W, of_pair::first>(w, panel, scale, k);
+      add_products(sums, x, k++, w);
+    }
   }
 
 #pragma GCC unroll 8
@@ -118,7 +154,7 @@ void multiply_tile(const matmul_tile& t) {
 
 template <class L>
 void fast_matmul(const matmul_tile& tile) {
-  with_weight(tile.weight_type, [&](auto tag) { multiply_tile<L, decltype(tag)>(tile); });
+  with_packed(tile.weight_type, [&](auto tag) { multiply_tile<L, decltype(tag)>(tile); });
 }
 
 }  // namespace glimmer

@@ -13,6 +13,8 @@ namespace glimmer {
 
 /// Outputs that one panel of packed weights serves.
 inline constexpr std::int64_t panel_width = 16;
+/// Bytes of one block of an f4_pair panel: 16 scales, then 8 x 16 pairs of codes.
+inline constexpr std::int64_t f4_block_bytes = panel_width + f4_block / 2 * panel_width;
 /// Panels that one call of `matmul` may take.
 inline constexpr std::int64_t panels_max = 4;
 /// Keys of one attention tile. Tiles start at multiples of it in absolute positions.
@@ -35,6 +37,12 @@ struct head_row {
   const float* sines = nullptr;
 };
 
+/// Where the scales of a quantised panel lie, and the factor on them; see packing.hpp.
+struct panel_scales {
+  std::int64_t offset = 0;  ///< f8_e4m3: bytes from a panel's begin to its f32 scales
+  scale_rule rule{};        ///< f4_pair
+};
+
 /// sums[row, panel * 16 + lane] = fma(x[row, k], w[panel, k, lane], sums...) for k in order: one
 /// chain of fused multiply-adds per output, continued from call to call.
 struct matmul_tile {
@@ -45,7 +53,8 @@ struct matmul_tile {
   std::int64_t panel_bytes = 0;        ///< from one panel to the next
   std::int64_t panels = 0;             ///< 1 .. panels_max
   dtype weight_type = dtype::bf16;
-  std::int64_t k_begin = 0;  ///< even
+  panel_scales scales{};
+  std::int64_t k_begin = 0;  ///< a multiple of 128
   std::int64_t k_end = 0;
   float* sums = nullptr;  ///< [rows, sums_stride], 64-byte aligned rows
   std::int64_t sums_stride = 0;

@@ -15,29 +15,49 @@ struct panel_place {
 
 /// Layout of packed weights: panels of 16 outputs, one after another, each a contiguous stream.
 ///
-///     f32, f16   panel [in, 16]
-///     bf16       panel [in / 2, 16, 2]: pairs along `in`, so that a shift and a mask widen them
+///     f32, f16       panel [in, 16]
+///     bf16, f8_e4m3  panel [in / 2, 16, 2]: pairs along `in`, so that a shift and a mask widen
+///                    them; f8 is followed by an f32 scale for each 128 columns (the 16 outputs
+///                    lie in one block of 128 rows), and padding to 64 bytes
+///     f4_pair        panel [in / 16] of 16 f8 scales [16] and codes [8, 16]: 144 bytes
 ///
 /// `in` is rounded up to even, `out` to a multiple of 16; what lies beyond is never read as a
 /// value.
 struct panel_layout {
   std::int64_t panels = 0;
   std::int64_t panel_bytes = 0;
+  std::int64_t scales_offset = 0;  ///< of f8_e4m3, inside a panel
   dtype type = dtype::bf16;
 
   panel_layout(matrix_extent extent, dtype source)
-      : panels((extent.out + panel_width - 1) / panel_width),
-        panel_bytes((extent.in + extent.in % 2) * panel_width *
-                    static_cast<std::int64_t>(size_of(source))),
-        type(source) {}
+      : panels((extent.out + panel_width - 1) / panel_width), type(source) {
+    const std::int64_t values = (extent.in + extent.in % 2) * panel_width;
+    panel_bytes = values * static_cast<std::int64_t>(size_of(source));
+    if (source == dtype::f8_e4m3) {
+      scales_offset = panel_bytes;
+      const std::int64_t scales = (extent.in + f8_block - 1) / f8_block * 4;
+      panel_bytes += (scales + 63) / 64 * 64;
+    }
+    if (source == dtype::f4_pair) panel_bytes = extent.in / f4_block * f4_block_bytes;
+  }
 
   std::size_t bytes() const { return static_cast<std::size_t>(panels * panel_bytes); }
 
-  /// Where an element of a panel lies, counted in elements.
+  /// Where an element of an unscaled panel or of f8_e4m3 lies, counted in elements.
   std::int64_t index(panel_place at) const {
-    if (type == dtype::bf16) return (at.k / 2) * (2 * panel_width) + 2 * at.lane + at.k % 2;
+    if (type == dtype::bf16 || type == dtype::f8_e4m3)
+      return (at.k / 2) * (2 * panel_width) + 2 * at.lane + at.k % 2;
     return at.k * panel_width + at.lane;
   }
 };
+
+/// Where two neighbouring codes of an f4_pair panel lie, in bytes; the scale of their block.
+constexpr std::int64_t f4_codes_at(panel_place at) {
+  return at.k / f4_block * f4_block_bytes + panel_width + at.k % f4_block / 2 * panel_width +
+         at.lane;
+}
+constexpr std::int64_t f4_scale_at(panel_place at) {
+  return at.k / f4_block * f4_block_bytes + at.lane;
+}
 
 }  // namespace glimmer
