@@ -16,9 +16,11 @@ bool is_quantised(dtype t) {
   return t == dtype::f8_e4m3 || t == dtype::f4_pair;
 }
 
-std::int64_t blocks_of(std::int64_t whole, std::int64_t block) {
-  return (whole + block - 1) / block;
-}
+/// Blocks of some size that cover a whole.
+struct blocks {
+  std::int64_t size;
+  std::int64_t over(std::int64_t whole) const { return (whole + size - 1) / size; }
+};
 
 void check_storage(const packed_matrix& w, std::size_t bytes) {
   GLIMMER_ASSERT(w.storage.bytes() >= bytes, "the storage holds the packed matrix");
@@ -95,13 +97,13 @@ void checked_ops::pack_scales(stream_handle s, const packed_matrix& to, std::int
   const bool eight = to.source == dtype::f8_e4m3;
   const std::int64_t height = eight ? f8_block : 1;
   GLIMMER_ASSERT(
-      scales.shape.rank == 2 && scales.shape[1] == blocks_of(to.in, eight ? f8_block : f4_block),
+      scales.shape.rank == 2 && scales.shape[1] == blocks{eight ? f8_block : f4_block}.over(to.in),
       "one scale a block of columns");
   GLIMMER_ASSERT(scales.type == (eight ? dtype::f32 : dtype::f8_e4m3),
                  "scales of f8 are f32, those of f4 are f8");
-  GLIMMER_ASSERT(
-      row >= 0 && row % height == 0 && row / height + scales.shape[0] <= blocks_of(to.out, height),
-      "blocks lie inside the matrix");
+  GLIMMER_ASSERT(row >= 0 && row % height == 0 &&
+                     row / height + scales.shape[0] <= blocks{height}.over(to.out),
+                 "blocks lie inside the matrix");
   check_storage(to, packed_bytes({to.out, to.in}, to.source));
   inner_.pack_scales(s, to, row, scales);
 }
