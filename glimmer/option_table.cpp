@@ -196,7 +196,8 @@ result<void> absent(server_options&, values) {
 }
 
 constexpr char no_speculation[] = "drafting is not supported yet; start without it";
-constexpr char no_quantization[] = "quantised weights are not supported yet; use a bf16 checkpoint";
+constexpr char no_quantization[] =
+    "nothing is quantised at load yet; the format of a quantised checkpoint is found by itself";
 constexpr char no_template[] = "templates are not read; the model's own prompt format is built in";
 constexpr char no_lora[] = "adapters are not supported";
 constexpr char no_tls[] = "TLS is not supported yet; put a proxy in front";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <unordered_set>
 
 #include "model/element.hpp"
@@ -73,19 +74,19 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return out + "]";
 }
 
-/// "layers.0.mlp.up_proj" of "model.language_model.layers.0.mlp.up_proj.weight_scale".
-std::string_view module_of(std::string_view tensor) {
-  return tensor.substr(0, tensor.rfind('.'));
+/// A linear layer of the decoder: what quantised checkpoints quantise.
+bool is_text_matrix(const expected_tensor& e) {
+  return e.of == part::text && e.shape.size() == 2 && !e.name.ends_with("embed_tokens.weight");
 }
 
-/// Tensors beside a quantised weight, in any of the schemes in circulation.
-bool belongs_to_quantisation(std::string_view name) {
-  for (const auto ending :
-       {".weight_scale", ".weight_scale_2", ".weight_scale_inv", ".input_scale", ".weight_packed",
-        ".weight_global_scale", ".input_global_scale", ".weight_zero_point"}) {
-    if (name.ends_with(ending)) return true;
-  }
-  return false;
+std::string module_of(const expected_tensor& e) {
+  return e.name.substr(0, e.name.rfind('.'));
+}
+
+std::uint64_t count_of(const expected_tensor& e) {
+  std::uint64_t count = 1;
+  for (const auto extent : e.shape) count *= static_cast<std::uint64_t>(extent);
+  return count;
 }
 
 result<void> check_tensor(const tensor_files& files, const expected_tensor& expected) {
@@ -99,8 +100,8 @@ result<void> check_tensor(const tensor_files& files, const expected_tensor& expe
   const auto& file = files.file_of(*stored);
   if (!plain_type(*stored)) {
     return fail(checkpoint_error(file, "Tensor " + stored->name + " has type " + stored->type +
-                                           "; quantised modules are not supported, only BF16, "
-                                           "F16 and F32 weights are."));
+                                           "; only BF16, F16 and F32 can be read here, and of "
+                                           "quantised modules the decoder's matrices."));
   }
   if (stored->shape != expected.shape) {
     return fail(checkpoint_error(
@@ -110,31 +111,51 @@ result<void> check_tensor(const tensor_files& files, const expected_tensor& expe
   return {};
 }
 
-/// Scales and packed weights come first, because their names say more than a missing weight does.
-result<void> refuse_quantised(const checkpoint& c) {
-  for (const auto& t : c.files.tensors()) {
-    if (!belongs_to_quantisation(t.name)) continue;
-    return fail(checkpoint_error(
-        c.files.file_of(t), "Module " + std::string{module_of(t.name)} + " is quantised (tensor " +
-                                t.name + "); quantised checkpoints are not supported."));
-  }
-  if (c.config.quantization.empty()) return {};
-  return fail(checkpoint_error("config.json", "quantization_config names the method \"" +
-                                                  c.config.quantization +
-                                                  "\"; quantised checkpoints are not supported."));
-}
-
-result<void> refuse_leftovers(const tensor_files& files,
-                              const std::vector<expected_tensor>& expected) {
-  std::unordered_set<std::string_view> known;
-  for (const auto& e : expected) known.insert(e.name);
-  for (const auto& t : files.tensors()) {
-    if (known.contains(t.name)) continue;
-    return fail(
-        checkpoint_error(files.file_of(t), "Tensor " + t.name + " " + shape_text(t.shape) +
-                                               " is not part of a model of this configuration."));
+/// Finds every expected tensor, or what stands for it in a quantised format, and counts.
+result<void> find_tensors(checkpoint& c, const std::vector<expected_tensor>& expected) {
+  for (const auto& e : expected) {
+    (e.of == part::text ? c.text_parameters : c.vision_parameters) += count_of(e);
+    if (!is_text_matrix(e)) {
+      if (auto right = check_tensor(c.files, e); !right) return right;
+      continue;
+    }
+    const auto module = module_of(e);
+    auto found = find_matrix(c.files, c.config.quantization, {module, {e.shape[0], e.shape[1]}});
+    if (!found) return fail(found.error());
+    c.matrices.emplace(module, std::move(*found));
   }
   return {};
+}
+
+result<void> refuse_leftovers(const checkpoint& c, const std::vector<expected_tensor>& expected) {
+  std::unordered_set<std::string_view> known;
+  for (const auto& e : expected) {
+    if (!is_text_matrix(e)) known.insert(e.name);
+  }
+  for (const auto& [module, matrix] : c.matrices) {
+    for (const auto* t : matrix.tensors()) known.insert(t->name);
+  }
+  for (const auto& t : c.files.tensors()) {
+    if (known.contains(t.name)) continue;
+    return fail(
+        checkpoint_error(c.files.file_of(t), "Tensor " + t.name + " " + shape_text(t.shape) +
+                                                 " is not part of a model of this configuration."));
+  }
+  return {};
+}
+
+/// "Matrices: 57 FP8 in blocks, 8 plain; activations are not quantised."; nothing when all are
+/// plain.
+void note_formats(checkpoint& c) {
+  std::map<weight_scheme, int> counts;
+  for (const auto& [module, matrix] : c.matrices) ++counts[matrix.scheme];
+  if (counts.size() == 1 && counts.contains(weight_scheme::plain)) return;
+  std::string text;
+  for (const auto& [scheme, count] : counts) {
+    text += (text.empty() ? "Matrices: " : ", ") + std::to_string(count) + " " +
+            std::string{to_string(scheme)};
+  }
+  c.notes.push_back(text + "; activations are not quantised.");
 }
 
 /// The weights of the norms inside layers are stored without their 1 and scatter around 0. Files
@@ -183,15 +204,12 @@ result<checkpoint> open_checkpoint(const std::filesystem::path& folder) {
   if (!defaults) return fail(defaults.error());
   auto files = tensor_files::open(folder);
   if (!files) return fail(files.error());
-  checkpoint c{std::move(*config), std::move(*defaults), std::move(*files), 0, 0, {}};
-  if (auto plain = refuse_quantised(c); !plain) return fail(plain.error());
+  checkpoint c{std::move(*config), std::move(*defaults), std::move(*files), 0, 0, {}, {}};
   const auto expected = expected_tensors(c.config);
-  for (const auto& e : expected) {
-    if (auto right = check_tensor(c.files, e); !right) return fail(right.error());
-    (e.of == part::text ? c.text_parameters : c.vision_parameters) += c.files.find(e.name)->count();
-  }
-  if (auto all = refuse_leftovers(c.files, expected); !all) return fail(all.error());
+  if (auto found = find_tensors(c, expected); !found) return fail(found.error());
+  if (auto all = refuse_leftovers(c, expected); !all) return fail(all.error());
   if (auto bare = refuse_added_ones(c); !bare) return fail(bare.error());
+  note_formats(c);
   if (c.vision_parameters > 0) {
     c.notes.push_back("Vision tower and projector (" + std::to_string(c.vision_parameters) +
                       " parameters) are present and not loaded; images are not served.");

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
 #include "model/config.hpp"
 #include "model/safetensors.hpp"
+#include "model/stored_matrix.hpp"
 
 namespace glimmer {
 
@@ -31,10 +33,13 @@ struct checkpoint {
   std::uint64_t text_parameters = 0;
   std::uint64_t vision_parameters = 0;
   std::vector<std::string> notes;  ///< for the log, e.g. that vision tensors are skipped
+  /// The decoder's matrices by module ("lm_head"); they point into `files`.
+  std::unordered_map<std::string, stored_matrix> matrices;
 };
 
 /// Reads configuration and headers of `folder` and checks that every expected tensor is there with
-/// the expected shape and a readable type, and nothing else. Touches no weights; cheap.
+/// the expected shape and a readable type (matrices: in a known format, which is the declared one),
+/// and nothing else. Touches no weights; cheap.
 result<checkpoint> open_checkpoint(const std::filesystem::path& folder);
 
 /// Where Hugging Face's tools keep downloads: HF_HUB_CACHE, else HF_HOME/hub, else

@@ -269,9 +269,11 @@ void read_top(field_reader& in, model_config& config) {
                 " times merge_size squared.");
     }
   }
-  if (const auto quantization = in.find("quantization_config")) {
-    const auto method = quantization->find("quant_method");
-    config.quantization = method && method->is_string() ? method->string() : "unnamed";
+  if (const auto quantization = in.find("quantization_config");
+      quantization && !quantization->is_null()) {
+    auto parsed = quantization_config::parse(*quantization);
+    if (!parsed) return in.refuse(parsed.error().text);
+    config.quantization = std::move(*parsed);
   }
 }
 

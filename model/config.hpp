@@ -10,6 +10,7 @@
 #include "base/ids.hpp"
 #include "base/kv_group.hpp"
 #include "base/result.hpp"
+#include "model/quantization.hpp"
 
 namespace glimmer {
 
@@ -64,8 +65,7 @@ struct model_config {
   token_id video_token = 200'091;
   token_id bos_token = 200'000;
   std::vector<token_id> eos_tokens{200'001};
-  /// `quant_method` of a quantised checkpoint; empty for plain weights.
-  std::string quantization;
+  quantization_config quantization;
 };
 
 /// What generation_config.json recommends; the server's defaults for absent request fields.

@@ -1,8 +1,10 @@
 #include "model/element.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "base/assert.hpp"
 
@@ -21,6 +23,16 @@ float widened_half(std::uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
+/// Sign, 4 bits of exponent with bias 7, 3 of mantissa; denormals; the last code is NaN.
+float widened_eight(std::uint8_t code) {
+  const int exponent = code >> 3 & 15;
+  const int mantissa = code & 7;
+  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                  : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  if ((code & 0x7F) == 0x7F) magnitude = std::numeric_limits<float>::quiet_NaN();
+  return (code & 0x80) != 0 ? -magnitude : magnitude;
+}
+
 }  // namespace
 
 std::optional<dtype> plain_type(const stored_tensor& t) {
@@ -31,6 +43,10 @@ std::optional<dtype> plain_type(const stored_tensor& t) {
 }
 
 float element(const stored_tensor& t, std::size_t i) {
+  if (t.type == "F8_E4M3") {
+    GLIMMER_ASSERT(i < t.count(), "an element of the tensor");
+    return widened_eight(std::to_integer<std::uint8_t>(t.data[i]));
+  }
   const auto type = plain_type(t);
   GLIMMER_ASSERT(type && i < t.count(), "an element of a plain weight");
   if (*type == dtype::f32) {

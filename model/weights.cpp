@@ -1,6 +1,7 @@
 #include "model/weights.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -25,6 +26,17 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+/// A matrix by the name of its plain tensor.
+const stored_matrix& matrix_of(const checkpoint& source, const std::string& name) {
+  const auto at = source.matrices.find(name.substr(0, name.rfind('.')));
+  GLIMMER_ASSERT(at != source.matrices.end(), "open_checkpoint found every matrix");
+  return at->second;
+}
+
+bool is_matrix(const expected_tensor& e) {
+  return e.shape.size() == 2 && e.name != embedding_name;
+}
+
 std::size_t row_bytes(const stored_tensor& t) {
   return t.data.size() / static_cast<std::size_t>(t.shape[0]);
 }
@@ -35,12 +47,17 @@ std::int64_t staged_rows(const stored_tensor& t) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(fit), 1, t.shape[0]);
 }
 
-/// Device bytes of one text tensor: norms become f32, the table stays as it is, matrices are
-/// packed.
-std::size_t resident_bytes(const ops& op, const stored_tensor& t) {
-  if (t.shape.size() == 1) return aligned(static_cast<std::size_t>(t.count()) * sizeof(float));
-  if (t.name == embedding_name) return aligned(t.data.size());
-  return aligned(op.packed_bytes({t.shape[0], t.shape[1]}, type_of(t)));
+std::size_t staged_bytes(const stored_tensor& t) {
+  return static_cast<std::size_t>(staged_rows(t)) * row_bytes(t);
+}
+
+/// FP8 scales travel as f32 in one piece: they are few.
+std::size_t staged_bytes(const stored_matrix& m) {
+  const auto values = staged_bytes(*m.values);
+  if (m.source() == dtype::f8_e4m3) {
+    return std::max(values, block_scales(m).size() * sizeof(float));
+  }
+  return m.source() == dtype::f4_pair ? std::max(values, staged_bytes(*m.scales)) : values;
 }
 
 struct memory_plan {
@@ -52,12 +69,17 @@ memory_plan plan_memory(device& home, const checkpoint& source) {
   memory_plan plan;
   for (const auto& e : expected_tensors(source.config)) {
     if (e.of != expected_tensor::part::text) continue;
-    const auto* t = source.files.find(e.name);
-    GLIMMER_ASSERT(t != nullptr, "open_checkpoint found every tensor");
-    plan.resident += resident_bytes(home.operations(), *t);
-    if (t->shape.size() == 2) {
-      plan.staging =
-          std::max(plan.staging, static_cast<std::size_t>(staged_rows(*t)) * row_bytes(*t));
+    if (is_matrix(e)) {
+      const auto& m = matrix_of(source, e.name);
+      plan.resident += aligned(home.operations().packed_bytes(m.extent, m.source()));
+      plan.staging = std::max(plan.staging, staged_bytes(m));
+    } else if (e.name == embedding_name) {
+      const auto* t = source.files.find(e.name);
+      GLIMMER_ASSERT(t != nullptr, "open_checkpoint found every tensor");
+      plan.resident += aligned(t->data.size());
+      plan.staging = std::max(plan.staging, staged_bytes(*t));
+    } else {
+      plan.resident += aligned(static_cast<std::size_t>(e.shape[0]) * sizeof(float));
     }
   }
   return plan;
@@ -69,7 +91,7 @@ class weight_loader {
   weight_loader(device& home, const checkpoint& source, const device_buffer& resident,
                 const device_buffer& staging)
       : home_{home},
-        files_{source.files},
+        source_{source},
         resident_{resident},
         staging_{staging},
         stream_{home.make_stream()} {}
@@ -93,25 +115,50 @@ class weight_loader {
   }
 
   packed_matrix matrix(const std::string& name) {
-    const auto& t = stored(name);
-    const auto bytes = home_.operations().packed_bytes({t.shape[0], t.shape[1]}, type_of(t));
+    const auto& m = matrix_of(source_, name);
+    if (auto right = check_values(source_.files, m); !right && !refusal_) refusal_ = right.error();
+    const auto bytes = home_.operations().packed_bytes(m.extent, m.source());
     const packed_matrix to{.storage = take(dtype::u8, {static_cast<std::int64_t>(bytes)}, bytes),
-                           .out = t.shape[0],
-                           .in = t.shape[1],
-                           .source = type_of(t)};
-    by_rows(t, [&](row_range rows, std::span<const std::byte> part) {
-      const auto staged = staging_.view(to.source, {rows.count, to.in});
+                           .out = m.extent.out,
+                           .in = m.extent.in,
+                           .source = m.source(),
+                           .scale = m.rule()};
+    by_rows(*m.values, [&](row_range rows, std::span<const std::byte> part) {
+      const auto staged = staging_.view(to.source, {rows.count, m.values->shape[1]});
       home_.upload(stream_, staged, part);
       home_.operations().pack(stream_, to, rows.begin, staged);
     });
+    if (to.source == dtype::f8_e4m3) pack_block_scales(to, m);
+    if (to.source == dtype::f4_pair) pack_row_scales(to, *m.scales);
     return to;
   }
+
+  /// The first matrix whose values were not right, if one was loaded.
+  const std::optional<error>& refusal() const { return refusal_; }
 
   void finish() { home_.wait(home_.record(stream_)); }
 
  private:
+  void pack_block_scales(const packed_matrix& to, const stored_matrix& m) {
+    const auto scales = block_scales(m);
+    const auto across = (to.in + f8_block - 1) / f8_block;
+    const auto down = static_cast<std::int64_t>(scales.size()) / across;
+    const auto staged = staging_.view(dtype::f32, {down, across});
+    home_.upload(stream_, staged, std::as_bytes(std::span{scales}));
+    home_.operations().pack_scales(stream_, to, 0, staged);
+    finish();
+  }
+
+  void pack_row_scales(const packed_matrix& to, const stored_tensor& scales) {
+    by_rows(scales, [&](row_range rows, std::span<const std::byte> part) {
+      const auto staged = staging_.view(dtype::f8_e4m3, {rows.count, scales.shape[1]});
+      home_.upload(stream_, staged, part);
+      home_.operations().pack_scales(stream_, to, rows.begin, staged);
+    });
+  }
+
   const stored_tensor& stored(const std::string& name) const {
-    const auto* t = files_.find(name);
+    const auto* t = source_.files.find(name);
     GLIMMER_ASSERT(t != nullptr, "open_checkpoint found every tensor");
     return *t;
   }
@@ -137,11 +184,12 @@ class weight_loader {
   }
 
   device& home_;
-  const tensor_files& files_;
+  const checkpoint& source_;
   const device_buffer& resident_;
   const device_buffer& staging_;
   stream_handle stream_;
   std::size_t used_ = 0;
+  std::optional<error> refusal_;
 };
 
 layer_weights load_layer(weight_loader& load, std::int64_t layer) {
@@ -182,10 +230,12 @@ result<decoder_weights> load_weights(device& home, const checkpoint& source) {
   weights.embedding = load.table(std::string{embedding_name});
   for (std::int64_t i = 0; i < source.config.text.layers; ++i) {
     weights.layers.push_back(load_layer(load, i));
+    if (load.refusal()) return fail(*load.refusal());
   }
   weights.final_norm = load.norm("model.language_model.norm.weight");
   weights.head = load.matrix("lm_head.weight");
   load.finish();
+  if (load.refusal()) return fail(*load.refusal());
   weights.buffers.push_back(std::move(*resident));
   return weights;
 }

@@ -56,6 +56,16 @@ golden read_golden(const std::string& name) {
 
 }  // namespace
 
+quantised_golden quantised_golden_of(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path{GLIMMER_SOURCE_ROOT} / "tests/golden";
+  const auto about = json::parse(read_text(folder / "formats.json"));
+  GLIMMER_ASSERT(about.has_value(), "the fixture is there");
+  const auto model = about->find("models")->find(name);
+  return {.tokens = integers<token_id>(*model->find("tokens")),
+          .positions = integers<std::int64_t>(*about->find("positions")),
+          .logits_f32 = read_array(*model->find("logits_f32"), read_text(folder / "formats.bin"))};
+}
+
 std::span<const float> golden_array::part(std::int64_t index) const {
   const auto size = values.size() / static_cast<std::size_t>(shape[0]);
   return std::span{values}.subspan(static_cast<std::size_t>(index) * size, size);

@@ -33,6 +33,14 @@ struct golden {
 /// Fixture `name` of tests/golden, read once per process.
 const golden& golden_of(const std::string& name);
 
+/// What the published reference computed with the dequantised weights of a quantised checkpoint.
+struct quantised_golden {
+  std::vector<token_id> tokens;
+  std::vector<std::int64_t> positions;
+  golden_array logits_f32;  ///< [positions, vocab]
+};
+quantised_golden quantised_golden_of(const std::string& name);
+
 /// The synthetic checkpoint `name`, written to a temporary folder once per process.
 const std::filesystem::path& synthetic_folder(const std::string& name);
 

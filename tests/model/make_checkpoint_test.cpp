@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "tests/model/golden.hpp"
 #include "tests/model/temporary_folder.hpp"
+#include "tools/make_checkpoint/formats.hpp"
 #include "tools/make_checkpoint/recipe.hpp"
 #include "tools/make_checkpoint/tokenizer_files.hpp"
 #include "tools/make_checkpoint/toy_bpe.hpp"
@@ -60,6 +61,28 @@ BOOST_AUTO_TEST_CASE(bf16_rounds_to_even) {
   BOOST_TEST(bf16_bits(1.00390625f) == 0x3F80);  // half way, down to even
   BOOST_TEST(bf16_bits(1.01171875f) == 0x3F82);  // half way, up to even
   BOOST_TEST(bf16_bits(-3.0f) == 0xC040);
+}
+
+BOOST_AUTO_TEST_CASE(small_formats_round_to_the_nearest_code_and_ties_to_even) {
+  for (int code = 0; code < 256; ++code) {
+    if ((code & 127) == 127) continue;
+    const auto c = static_cast<std::uint8_t>(code);
+    BOOST_TEST(e4m3_code(e4m3_value(c)) == c);
+    if ((code & 127) < 126) {
+      const float half = (e4m3_value(c) + e4m3_value(static_cast<std::uint8_t>(c + 1))) / 2;
+      BOOST_TEST(e4m3_code(half) == (c + 1) / 2 * 2);
+    }
+  }
+  BOOST_TEST(e4m3_value(1) == 0x1p-9f);
+  BOOST_TEST(e4m3_code(1000.0f) == 0x7E);
+  const float magnitudes[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  for (std::uint8_t code = 0; code < 8; ++code) {
+    BOOST_TEST(e2m1_code(magnitudes[code]) == code);
+    BOOST_TEST(e2m1_code(-magnitudes[code]) == code + 8);
+    if (code == 7) break;
+    BOOST_TEST(e2m1_code((magnitudes[code] + magnitudes[code + 1]) / 2) == (code + 1) / 2 * 2);
+  }
+  BOOST_TEST(e2m1_code(100.0f) == 7);
 }
 
 BOOST_AUTO_TEST_CASE(words_are_cut_as_the_pattern_does) {

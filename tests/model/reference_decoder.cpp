@@ -90,9 +90,10 @@ std::string_view to_string(trap t) {
 
 reference_decoder::reference_decoder(const checkpoint& source) : config_{source.config.text} {
   for (const auto& e : expected_tensors(source.config)) {
-    if (e.of == expected_tensor::part::text) {
-      weights_.emplace(e.name, widened(*source.files.find(e.name)));
-    }
+    if (e.of != expected_tensor::part::text) continue;
+    const auto matrix = source.matrices.find(e.name.substr(0, e.name.rfind('.')));
+    weights_.emplace(e.name, matrix == source.matrices.end() ? widened(*source.files.find(e.name))
+                                                             : dequantised(matrix->second));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
@@ -12,23 +11,18 @@
 
 #include "base/json.hpp"
 #include "model/checkpoint.hpp"
+#include "tools/make_checkpoint/formats.hpp"
 #include "tools/make_checkpoint/tokenizer_files.hpp"
 #include "tools/make_checkpoint/weight_rule.hpp"
 
 namespace glimmer {
 namespace {
 
-using tensor_list = std::span<const expected_tensor>;
-
-std::uint64_t element_count(const expected_tensor& t) {
-  return std::accumulate(t.shape.begin(), t.shape.end(), std::uint64_t{1}, [](auto n, auto extent) {
-    return n * static_cast<std::uint64_t>(extent);
-  });
-}
+using tensor_list = std::span<const written_tensor>;
 
 std::uint64_t data_bytes(tensor_list tensors) {
   std::uint64_t bytes = 0;
-  for (const auto& t : tensors) bytes += 2 * element_count(t);
+  for (const auto& t : tensors) bytes += t.bytes();
   return bytes;
 }
 
@@ -52,8 +46,8 @@ std::string safetensors_header(tensor_list tensors) {
   w.key("__metadata__").begin_object().key("format").string("pt").end_object();
   std::uint64_t offset = 0;
   for (const auto& t : tensors) {
-    const auto end = offset + 2 * element_count(t);
-    w.key(t.name).begin_object().key("dtype").string("BF16").key("shape").begin_array();
+    const auto end = offset + t.bytes();
+    w.key(t.name).begin_object().key("dtype").string(t.type).key("shape").begin_array();
     for (const auto extent : t.shape) w.integer(extent);
     w.end_array().key("data_offsets").begin_array();
     w.unsigned_integer(offset).unsigned_integer(end).end_array().end_object();
@@ -91,10 +85,16 @@ result<void> write_weights(const std::filesystem::path& path, const model_config
   out << safetensors_header(tensors);
   std::vector<std::uint16_t> buffer(4 << 20);
   for (const auto& t : tensors) {
-    const auto count = element_count(t);
+    if (t.what != written_tensor::part::plain) {
+      const auto data = quantised_data(config, t);
+      out.write(reinterpret_cast<const char*>(data.data()),
+                static_cast<std::streamsize>(data.size()));
+      continue;
+    }
+    const auto count = t.count();
     for (std::uint64_t first = 0; first < count; first += buffer.size()) {
       const std::span part{buffer.data(), std::min<std::uint64_t>(buffer.size(), count - first)};
-      fill_in_parallel(config, t, first, part);
+      fill_in_parallel(config, t.source, first, part);
       const auto bytes = std::as_bytes(part);
       out.write(reinterpret_cast<const char*>(bytes.data()),
                 static_cast<std::streamsize>(bytes.size()));
@@ -166,7 +166,7 @@ result<void> write_checkpoint(const checkpoint_recipe& recipe, const std::filesy
   for (const auto& [name, text] : texts) {
     if (auto written = write_text(folder / name, text); !written) return written;
   }
-  const auto tensors = expected_tensors(recipe.config);
+  const auto tensors = written_tensors(recipe);
   return options.shards > 0 ? write_shards(folder, recipe.config, tensors, options)
                             : write_weights(folder / "model.safetensors", recipe.config, tensors);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/json.hpp"
+#include "tools/make_checkpoint/formats.hpp"
 
 namespace glimmer {
 namespace {
@@ -92,6 +93,14 @@ checkpoint_recipe tiny_kernel() {
   return r;
 }
 
+/// The weights of tiny, quantised.
+checkpoint_recipe tiny_in(const char* name, checkpoint_recipe::weight_format format) {
+  auto r = tiny();
+  r.name = name;
+  r.format = format;
+  return r;
+}
+
 /// Half the width of the release, one period of layers.
 checkpoint_recipe mid() {
   checkpoint_recipe r{.name = "mid"};
@@ -139,7 +148,17 @@ checkpoint_recipe layer_real() {
 }
 
 std::vector<checkpoint_recipe> all_recipes() {
-  return {tiny(), tiny_odd(), tiny_kernel(), mid(), mid_deep(), layer_real()};
+  using format = checkpoint_recipe::weight_format;
+  return {tiny(),
+          tiny_odd(),
+          tiny_kernel(),
+          tiny_in("tiny-fp8", format::fp8),
+          tiny_in("tiny-nvfp4", format::nvfp4),
+          tiny_in("tiny-mixed", format::mixed),
+          tiny_in("tiny-ct-nvfp4", format::packed_nvfp4),
+          mid(),
+          mid_deep(),
+          layer_real()};
 }
 
 void write_layer_lists(json_writer& w, const text_config& t) {
@@ -247,6 +266,7 @@ std::string config_json(const checkpoint_recipe& recipe) {
   }
   write_text_config(w, recipe);
   if (recipe.config.vision) write_vision_config(w, *recipe.config.vision);
+  write_quantization_config(w, recipe);
   w.end_object();
   return out;
 }

@@ -17,12 +17,16 @@ struct checkpoint_recipe {
   /// Whether config.json spells out layer_types and layer_rope_theta or leaves them to the
   /// backward rule.
   bool write_layer_lists = true;
+  /// How the decoder's matrices are stored; which ones, says formats.hpp.
+  enum class weight_format : std::uint8_t { plain, fp8, nvfp4, mixed, packed_nvfp4 };
+  weight_format format = weight_format::plain;
 };
 
 /// Number of special tokens in every synthetic vocabulary.
 inline constexpr token_id special_token_count = 128;
 
-/// tiny, tiny-odd, tiny-kernel, mid, mid-deep, layer-real.
+/// tiny, tiny-odd, tiny-kernel, tiny-fp8, tiny-nvfp4, tiny-mixed, tiny-ct-nvfp4, mid, mid-deep,
+/// layer-real.
 std::vector<std::string> recipe_names();
 
 /// Fails for an unknown name and lists the known ones.

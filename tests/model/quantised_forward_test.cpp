@@ -1,0 +1,114 @@
+#include <bit>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/model/decoder_rig.hpp"
+#include "tests/model/golden.hpp"
+#include "tests/model/reference_decoder.hpp"
+
+namespace glimmer {
+namespace {
+
+constexpr std::int64_t whole = 1 << 20;
+const char* const models[] = {"tiny-fp8", "tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"};
+
+/// Logits of the golden prompt, run alone in chunks.
+std::vector<float> run_alone(const std::string& model, const rig_options& options,
+                             std::int64_t chunk) {
+  decoder_rig rig{model, options};
+  rig_sequence sequence{.tokens = quantised_golden_of(model).tokens};
+  rig.run(sequence, chunk);
+  return sequence.logits;
+}
+
+std::vector<float> at_positions(std::span<const float> rows, const quantised_golden& g) {
+  const auto width = static_cast<std::size_t>(g.logits_f32.shape[1]);
+  std::vector<float> out;
+  for (const auto p : g.positions) {
+    const auto row = rows.subspan(static_cast<std::size_t>(p) * width, width);
+    out.insert(out.end(), row.begin(), row.end());
+  }
+  return out;
+}
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return std::ranges::equal(a, b, [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(quantised_forward_test)
+
+BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_published_reference_on_dequantised_weights) {
+  for (const auto* model : models) {
+    const auto golden = quantised_golden_of(model);
+    const auto logits = at_positions(run_alone(model, {}, whole), golden);
+    const auto error = largest_difference(logits, golden.logits_f32.values);
+    BOOST_TEST_MESSAGE(model << ": largest difference of a logit " << error);
+    BOOST_TEST(error < 1e-4, model << ": " << error);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_plain_decoder_at_every_position) {
+  for (const auto* model : models) {
+    const auto tokens = quantised_golden_of(model).tokens;
+    const reference_decoder judge{synthetic_checkpoint(model)};
+    const auto error = largest_difference(run_alone(model, {}, whole), judge.logits(tokens));
+    BOOST_TEST(error < 1e-4, model << ": " << error);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bf16_logits_stay_within_one_and_a_half_percent) {
+  for (const auto* model : models) {
+    const auto golden = quantised_golden_of(model);
+    const auto logits = at_positions(run_alone(model, {.type = dtype::bf16}, whole), golden);
+    const auto error = relative_rms(logits, golden.logits_f32.values);
+    BOOST_TEST_MESSAGE(model << ": relative RMS of bf16 logits " << error);
+    BOOST_TEST(error < 0.015, model << ": " << error);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(quantisation_is_seen) {
+  for (const auto* model : models) {
+    const auto tokens = quantised_golden_of(model).tokens;
+    decoder_rig plain{"tiny", {}};
+    rig_sequence sequence{.tokens = tokens};
+    plain.run(sequence, whole);
+    BOOST_TEST(largest_difference(run_alone(model, {}, whole), sequence.logits) > 1e-2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(chunks_threads_and_instruction_sets_change_no_bit) {
+  for (const auto* model : models) {
+    const auto expected = run_alone(model, {.type = dtype::bf16}, whole);
+    for (const std::int64_t chunk : {1, 17}) {
+      const auto other = run_alone(model, {.type = dtype::bf16, .threads = 1}, chunk);
+      BOOST_TEST(same_bits(other, expected), model << " in chunks of " << chunk);
+    }
+    for (const auto set : available_instruction_sets()) {
+      const auto other = run_alone(model, {.type = dtype::bf16, .instructions = set}, whole);
+      BOOST_TEST(same_bits(other, expected), model << " " << to_string(set));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(quantised_weights_take_the_memory_of_their_format) {
+  const auto device = make_cpu_device({.threads = 1});
+  const auto bytes = [&](const char* model) {
+    std::size_t total = 0;
+    const auto weights = load_weights(*device, synthetic_checkpoint(model));
+    BOOST_REQUIRE(weights);
+    for (const auto& buffer : weights->buffers) total += buffer.bytes();
+    return static_cast<double>(total);
+  };
+  const double tiny = bytes("tiny");
+  BOOST_TEST(bytes("tiny-fp8") < 0.65 * tiny);
+  BOOST_TEST(bytes("tiny-nvfp4") < 0.6 * tiny);
+  BOOST_TEST(bytes("tiny-mixed") < 0.5 * tiny);
+  BOOST_TEST(bytes("tiny-ct-nvfp4") < 0.45 * tiny);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace glimmer
