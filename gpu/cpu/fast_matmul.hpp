@@ -55,7 +55,9 @@ template <class L, class W, int Panels>
       scale[p] = L::all(stored * 256.0f);
     } else if constexpr (std::is_same_v<W, f4_pair>) {
       const L block = L::f8_values(panel[p] + k / f4_block * f4_block_bytes) * L::all(256.0f);
-      scale[p] = block * L::all(scales.rule.multiplier) / L::all(scales.rule.divisor);
+      scale[p] = block * L::all(scales.rule.multiplier);
+      // A division by 1 moves no bit, and takes as long as a block's products.
+      if (scales.rule.divisor != 1) scale[p] = scale[p] / L::all(scales.rule.divisor);
     }
   }
 }
@@ -74,8 +76,8 @@ template <class L, class W, of_pair Which, int Panels>
     if constexpr (std::is_same_v<W, f8>) {
       w[p] = (first ? L::low_f8(pair) : L::high_f8(pair)) * scale[p];
     } else if constexpr (std::is_same_v<W, f4_pair>) {
-      const std::byte* const codes =
-          panel[p] + k / f4_block * f4_block_bytes + panel_width + k % f4_block / 2 * panel_width;
+      // f4_codes_at of packing.hpp in two additions.
+      const std::byte* const codes = panel[p] + (8 * k + (k & -f4_block) + panel_width);
       w[p] = (first ? L::low_f4(codes) : L::high_f4(codes)) * scale[p];
     } else if constexpr (!std::is_same_v<W, bf16>) {
       w[p] = L::load(reinterpret_cast<const W*>(pair) + (first ? 0 : panel_width), all_lanes{});

@@ -59,7 +59,7 @@ std::vector<offline_output> one_by_one(offline_engine& engine, const std::vector
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_of_32_brings_each_request_the_same_bits_as_alone) {
-  for (const auto* recipe : {"tiny", "tiny-odd"})
+  for (const auto* recipe : {"tiny", "tiny-odd", "tiny-mixed"})
     for (const auto* type : {"bfloat16", "float32"}) {
       const made_checkpoint model{recipe};
       auto settings = roomy();
