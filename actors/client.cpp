@@ -47,8 +47,9 @@ caf::behavior live(client_self* self, const client_setup& setup) {
         const auto request = s.desk.open(m.ticket, std::move(m.sink));
         if (!request) return;
         const auto& to = s.peers.tokenizers[request->value % s.peers.tokenizers.size()];
-        self->send(to, message::prepare_request{*request, std::move(m.body),
-                                                caf::actor_cast<caf::actor>(self)});
+        self->send(to,
+                   message::prepare_request{*request, route::chat_completions, std::move(m.body),
+                                            caf::actor_cast<caf::actor>(self)});
       },
       [=, &s](const message::client_cancel& m) {
         s.desk.cancel(m.ticket);

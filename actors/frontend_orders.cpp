@@ -27,9 +27,10 @@ void frontend_shell::carry_out(const desk_order& order) {
   switch (order.what) {
     case kind::prepare: {
       const auto& to = setup_.tokenizers[order.request.value % setup_.tokenizers.size()];
-      self_.send(to, message::prepare_request{
-                         order.request, std::make_shared<const std::string>(order.bytes),
-                         caf::actor_cast<caf::actor>(self_.address()), order.fairness_key});
+      self_.send(to, message::prepare_request{order.request, order.where,
+                                              std::make_shared<const std::string>(order.bytes),
+                                              caf::actor_cast<caf::actor>(self_.address()),
+                                              order.fairness_key});
       return;
     }
     case kind::cancel:
@@ -71,7 +72,7 @@ void frontend_shell::tell_progress(socket& at) {
 }
 
 void frontend_shell::log_finished(const desk_order& order) const {
-  const auto level = order.where == route::chat_completions ? log_level::info : log_level::debug;
+  const auto level = is_work(order.where) ? log_level::info : log_level::debug;
   if (!setup_.log.writes(level)) return;
   const auto ms = std::chrono::duration<double, std::milli>(order.took).count();
   setup_.log.write(level, "answered",

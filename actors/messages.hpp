@@ -19,6 +19,7 @@
 #include "engine/scheduler_metrics.hpp"
 #include "engine/server_rules.hpp"
 #include "protocol/metrics.hpp"
+#include "protocol/router.hpp"
 #include "scheduler/sequence_output.hpp"
 #include "scheduler/sequence_request.hpp"
 #include "scheduler/step.hpp"
@@ -30,6 +31,7 @@ namespace glimmer::message {
 /// frontend -> tokenizer: a request body to be read. Holds one admission credit.
 struct prepare_request {
   request_id request;
+  route where = route::chat_completions;
   std::shared_ptr<const std::string> body;
   caf::actor frontend;
   std::string fairness_key = {};  ///< instead of the client's own word
@@ -73,10 +75,10 @@ struct open_answer {
   caf::actor frontend;
 };
 
-/// parser -> scheduler: sequences to be computed. Answered with sequence_admitted or
-/// sequence_refused.
+/// parser -> scheduler: sequences to be computed, one element per prompt. Answered with
+/// sequence_admitted or sequence_refused.
 struct submit_sequence {
-  sequence_request sequences;
+  std::vector<sequence_request> prompts;
 };
 
 /// scheduler -> parser: the request is queued and can be computed; its head may go out.
@@ -116,6 +118,7 @@ struct end_sequence {
 };
 
 /// parser -> frontend: one message per step; bytes per request and the tokens they stand for.
+/// tokenizer -> frontend: the whole answer to a request that needs no step.
 struct write_bytes {
   std::shared_ptr<const std::vector<answer_piece>> pieces;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <thread>
 
 #include "base/clock.hpp"
 
@@ -10,6 +11,11 @@ namespace glimmer {
 inline time_point monotonic_now() {
   return {
       std::chrono::duration_cast<duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+/// Lets real time pass; for a device that only pretends to work.
+inline void let_pass(duration time) {
+  std::this_thread::sleep_for(time);
 }
 
 /// The wall clock, for `created` and the prompt's date.

@@ -81,8 +81,8 @@ void step_came_back(scheduler_self* self, const step_result& result) {
 
 void submit(scheduler_self* self, const message::submit_sequence& m) {
   const auto parser = caf::actor_cast<caf::actor>(self->current_sender());
-  const auto request = m.sequences.request;
-  if (auto taken = self->state.core->admit(m.sequences, monotonic_now()); !taken) {
+  const auto request = m.prompts.front().request;
+  if (auto taken = self->state.core->admit(m.prompts, monotonic_now()); !taken) {
     return self->send(parser, message::sequence_refused{request, taken.error()});
   }
   self->send(parser, message::sequence_admitted{request});

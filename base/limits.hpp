@@ -28,7 +28,10 @@ struct limits {
   std::size_t queued_tokens = 4 << 20;    ///< (c) prompt tokens admitted, not yet computed: gate 2
 
   // one request
-  std::uint32_t choices = 128;  ///< n
+  std::uint32_t choices = 128;     ///< n
+  std::uint32_t prompts = 1024;    ///< of one completions request
+  std::uint32_t sequences = 4096;  ///< of one request: prompts times choices
+  std::uint32_t bad_words = 256;
   std::uint32_t stop_strings = 16;
   std::size_t stop_string_bytes = 1024;
   std::uint32_t top_logprobs = 20;

@@ -62,9 +62,10 @@ struct chat_prompt {
   bool continue_final_message = false;
 };
 
-/// Text to be continued as it is; control tokens in it are text, and a BOS is put in front.
+/// Text to be continued as it is, behind a BOS if wanted; control tokens in it are text.
 struct text_prompt {
   std::string text;
+  bool begin_of_text = true;
 };
 
 /// Token ids to be continued as they are.
@@ -83,22 +84,32 @@ struct response_options {
   bool continuous_usage = false;
   bool include_reasoning = true;
   bool return_token_ids = false;
-  std::uint32_t choices = 1;  ///< n
+  bool show_special_tokens = false;  ///< spelled out in the text; not in chats
+  bool echo = false;                 ///< the prompt precedes the answer; not in chats
+  std::uint32_t choices = 1;         ///< n, of each prompt
+  std::uint32_t best_of = 0;         ///< computed to choose the best n from; 0 = n
   std::vector<std::string> stop;
   bool include_stop_string = false;
   std::vector<tool_definition> tools;
   tool_choice_kind tool_choice = tool_choice_kind::automatic;
   std::string tool_choice_name;
   bool parallel_tool_calls = true;
-  std::optional<std::uint32_t> logprobs;  ///< as in sampling_params
+  std::optional<std::uint32_t> logprobs;  ///< as in sampling_params, and so the next
+  std::optional<std::uint32_t> prompt_logprobs;
+
+  /// Sequences that are computed per prompt.
+  std::uint32_t sequences() const { return best_of > choices ? best_of : choices; }
 };
 
 /// One request as the engine sees it, free of wire formats.
 struct generation_request {
   prompt_source prompt;
   sampling_params sampling;
-  bool has_seed = false;        ///< else the preparer draws one
-  bool has_max_tokens = false;  ///< else what the context leaves
+  bool has_seed = false;               ///< else the preparer draws one
+  bool has_max_tokens = false;         ///< else what the context leaves
+  std::vector<std::string> bad_words;  ///< never in the answer; the preparer makes them tokens
+  /// The prompt's last tokens to keep; -1 = as many as leave room for the answer.
+  std::optional<std::int32_t> prompt_tokens_kept;
   response_options response;
   std::int32_t priority = 0;  ///< lower is sooner
   std::string fairness_key;   ///< API key or user

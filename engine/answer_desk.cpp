@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "protocol/openai/chat_response.hpp"
 
 namespace glimmer {
 namespace {
@@ -54,44 +55,78 @@ answer_desk::open_request* answer_desk::find(request_id request) {
   return at == open_.end() ? nullptr : &at->second;
 }
 
-sequence_request answer_desk::open(std::shared_ptr<const accepted_request> accepted) {
-  const auto& prepared = accepted->prepared;
-  sequence_request out{.request = accepted->request,
-                       .choices = {},
-                       .prompt = prepared.prompt,
-                       .token_window = setup_.bounds.choice_window(
-                           static_cast<std::uint32_t>(prepared.choices.size())),
-                       .priority = accepted->priority,
-                       .fairness_key = accepted->fairness_key,
-                       .cache_salt = accepted->cache_salt,
-                       .deadline = std::nullopt};
-  const auto context = make_digest_context(
-      setup_.tokens, accepted->response,
-      {.process = setup_.process_key, .request = accepted->request.value, .choice = 0});
-  open_request entry{.accepted = accepted,
-                     .answer = chat_answer{accepted->response,
-                                           {.id = accepted->answer_id,
-                                            .created = accepted->created,
-                                            .prompt_tokens = accepted->response.return_token_ids
-                                                                 ? *prepared.prompt
-                                                                 : std::vector<token_id>{}}}};
-  entry.prompt.prompt_tokens = static_cast<std::uint32_t>(prepared.prompt->size());
-  entry.left = prepared.choices.size();
-  for (std::uint32_t i = 0; i < prepared.choices.size(); ++i) {
-    out.choices.push_back({.id = sequence_of(accepted->request, i),
-                           .params = std::make_shared<const sampling_params>(prepared.choices[i])});
-    entry.choices.push_back({.digester = token_digester{context, {prepared.end, i}}});
+std::vector<sequence_request> answer_desk::open(std::shared_ptr<const accepted_request> accepted) {
+  const auto request = accepted->request;
+  const auto context =
+      make_digest_context(setup_.tokens, accepted->response,
+                          {.process = setup_.process_key, .request = request.value, .choice = 0});
+  open_request entry{.accepted = accepted, .answer = make_writer(*accepted)};
+  std::uint32_t choices = 0;
+  for (const auto& prompt : accepted->prompts) {
+    choices += static_cast<std::uint32_t>(prompt.choices.size());
   }
-  const bool fresh = open_.emplace(accepted->request, std::move(entry)).second;
+  const auto window = setup_.bounds.choice_window(choices);
+  std::vector<sequence_request> out;
+  for (const auto& prompt : accepted->prompts) {
+    auto& asked = out.emplace_back(sequence_request{.request = request,
+                                                    .choices = {},
+                                                    .prompt = prompt.prompt,
+                                                    .token_window = window,
+                                                    .priority = accepted->priority,
+                                                    .fairness_key = accepted->fairness_key,
+                                                    .cache_salt = accepted->cache_salt,
+                                                    .deadline = std::nullopt});
+    entry.prompts.push_back({.prompt_tokens = static_cast<std::uint32_t>(prompt.prompt->size())});
+    for (const auto& params : prompt.choices) {
+      const auto index = static_cast<std::uint32_t>(entry.choices.size());
+      asked.choices.push_back({.id = sequence_of(request, index),
+                               .params = std::make_shared<const sampling_params>(params)});
+      entry.choices.push_back({.digester = token_digester{context, {prompt.end, index}}});
+    }
+  }
+  entry.left = entry.choices.size();
+  const bool fresh = open_.emplace(request, std::move(entry)).second;
   GLIMMER_ASSERT(fresh, "a request is opened once");
+  return out;
+}
+
+std::unique_ptr<answer_writer> answer_desk::make_writer(const accepted_request& accepted) const {
+  response_identity identity{.id = accepted.answer_id, .created = accepted.created};
+  if (!accepted.response.chat) {
+    std::vector<completion_prompt> prompts;
+    for (std::size_t i = 0; i < accepted.prompts.size(); ++i) {
+      prompts.push_back(shown(accepted, i));
+    }
+    return std::make_unique<completion_answer>(accepted.response, std::move(identity),
+                                               std::move(prompts));
+  }
+  if (accepted.response.return_token_ids) identity.prompt_tokens = *accepted.prompts[0].prompt;
+  return std::make_unique<chat_answer>(accepted.response, std::move(identity));
+}
+
+/// As much of a prompt as the answer will show.
+completion_prompt answer_desk::shown(const accepted_request& accepted, std::size_t prompt) const {
+  const auto& tokens = *accepted.prompts[prompt].prompt;
+  const auto& response = accepted.response;
+  completion_prompt out{.tokens = static_cast<std::uint32_t>(tokens.size())};
+  if (response.return_token_ids) out.token_ids = tokens;
+  if (!response.echo) return out;
+  detokenizer text{setup_.tokens};
+  for (const auto token : tokens) text.push(token, out.echo);
+  text.finish(out.echo);
+  if (response.logprobs) {
+    for (const auto token : tokens) out.spellings.emplace_back(text.token_bytes(token));
+  }
   return out;
 }
 
 void answer_desk::admitted(request_id request) {
   auto* at = find(request);
   GLIMMER_ASSERT(at != nullptr, "only open requests are admitted");
-  at->answer.begin(at->prompt, at->bytes);
-  counters_.observe(counters_.series(metric::request_prompt_tokens), at->prompt.prompt_tokens);
+  at->answer->begin(at->prompts.front(), at->bytes);
+  for (const auto& prompt : at->prompts) {
+    counters_.observe(counters_.series(metric::request_prompt_tokens), prompt.prompt_tokens);
+  }
   counters_.observe(counters_.series(metric::request_params_n),
                     static_cast<double>(at->choices.size()));
   // Unary answers tell it too, without bytes: a frontend whose client has gone repeats its cancel.
@@ -120,6 +155,14 @@ void answer_desk::take(const committed& step, time_point now) {
 void answer_desk::digest(open_request& at, const sequence_output& output, time_point now) {
   const auto index = choice_of(output.id);
   auto& one = at.choices.at(index);
+  const auto prompt = index / at.accepted->response.sequences();
+  if (!output.prompt_logprobs.empty()) {
+    std::vector<spelled_logprob> told;
+    for (const auto& entry : output.prompt_logprobs) told.push_back(spell(entry));
+    at.answer->add_prompt(prompt, told);
+  }
+  if (output.tokens.empty()) return;
+  at.prompts[prompt].cached_tokens = output.cached_tokens;
   at.stands_for.push_back({output.id, static_cast<std::uint32_t>(output.tokens.size())});
   if (one.found_end || at.failed) return;
   events_.clear();
@@ -136,15 +179,15 @@ void answer_desk::digest(open_request& at, const sequence_output& output, time_p
     if (i < output.logprobs.size()) logprobs.push_back(spell(output.logprobs[i]));
   }
   const auto taken = one.digester.tokens() - before;
-  at.answer.add(index,
-                {.events = events_,
-                 .logprobs = logprobs,
-                 .tokens = shown_,
-                 .usage = {.prompt_tokens = at.prompt.prompt_tokens,
-                           .cached_tokens = at.prompt.cached_tokens,
-                           .completion_tokens = one.digester.tokens(),
-                           .reasoning_tokens = one.digester.reasoning_tokens()}},
-                at.bytes);
+  at.answer->add(index,
+                 {.events = events_,
+                  .logprobs = logprobs,
+                  .tokens = shown_,
+                  .usage = {.prompt_tokens = at.prompts[prompt].prompt_tokens,
+                            .cached_tokens = at.prompts[prompt].cached_tokens,
+                            .completion_tokens = one.digester.tokens(),
+                            .reasoning_tokens = one.digester.reasoning_tokens()}},
+                 at.bytes);
   count_tokens(at, taken, now);
   if (!digested.ended) return;
   one.found_end = true;
@@ -168,16 +211,16 @@ void answer_desk::finish(open_request& at, const sequence_finished& ending) {
       one.digester.finish(cut ? finish_reason::length : finish_reason::stop, events_);
   auto usage = ending.usage;
   usage.reasoning_tokens = one.digester.reasoning_tokens();
-  at.prompt.cached_tokens = usage.cached_tokens;
-  at.answer.add(index, {.events = events_, .usage = usage}, at.bytes);
+  at.prompts[index / at.accepted->response.sequences()].cached_tokens = usage.cached_tokens;
+  at.answer->add(index, {.events = events_, .usage = usage}, at.bytes);
   choice_end end{.reason = reason, .usage = usage};
-  const auto& own = at.accepted->prepared.choices.at(index).stop_token_ids;
+  const auto& own = at.accepted->prompts.front().choices.front().stop_token_ids;
   if (one.stop_string) {
     end.cause = *one.stop_string;
   } else if (ending.stop_token && std::ranges::binary_search(own, *ending.stop_token)) {
     end.cause = *ending.stop_token;
   }
-  at.answer.finish(index, end, at.bytes);
+  at.answer->finish(index, end, at.bytes);
   counters_.observe(counters_.series(metric::request_generation_tokens), usage.completion_tokens);
   counters_.add(counters_.series(metric::reasoning_tokens), usage.reasoning_tokens);
 }
@@ -193,9 +236,9 @@ void answer_desk::settle(open_request& at, time_point now) {
     mail_.windows.insert(mail_.windows.end(), at.stands_for.begin(), at.stands_for.end());
   } else {
     if (at.failed) {
-      at.answer.abort(*at.failed, at.bytes);
+      at.answer->abort(*at.failed, at.bytes);
     } else {
-      at.answer.end(at.bytes);
+      at.answer->end(at.bytes);
     }
     send_piece(at, true);
   }
@@ -220,8 +263,11 @@ spelled_logprob answer_desk::spell(const token_logprob& entry) const {
   const auto text = [&](token_id token) {
     return std::string{setup_.tokens->words().bytes(token)};
   };
-  spelled_logprob out{text(entry.token), entry.logprob, {}};
-  for (const auto& [token, logprob] : entry.top) out.top.emplace_back(text(token), logprob);
+  spelled_logprob out{.token = text(entry.token), .logprob = entry.logprob, .id = entry.token};
+  for (const auto& [token, logprob] : entry.top) {
+    out.top.emplace_back(text(token), logprob);
+    out.top_ids.push_back(token);
+  }
   return out;
 }
 
@@ -230,7 +276,9 @@ void answer_desk::count_tokens(open_request& at, std::size_t tokens, time_point 
   counters_.add(counters_.series(metric::generation_tokens), static_cast<double>(tokens));
   if (!at.first_token) {
     at.first_token = now;
-    counters_.add(counters_.series(metric::prompt_tokens), at.prompt.prompt_tokens);
+    for (const auto& prompt : at.prompts) {
+      counters_.add(counters_.series(metric::prompt_tokens), prompt.prompt_tokens);
+    }
     counters_.observe(counters_.series(metric::time_to_first_token),
                       seconds(now - at.accepted->arrived));
   } else {

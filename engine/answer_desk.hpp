@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,7 +17,8 @@
 #include "engine/answer_piece.hpp"
 #include "engine/token_digester.hpp"
 #include "protocol/metrics.hpp"
-#include "protocol/openai/chat_response.hpp"
+#include "protocol/openai/answer_writer.hpp"
+#include "protocol/openai/completion_response.hpp"
 #include "scheduler/sequence_output.hpp"
 #include "scheduler/sequence_request.hpp"
 
@@ -56,8 +58,8 @@ class answer_desk {
   };
   explicit answer_desk(config setup);
 
-  /// Keeps the request and returns what the scheduler must be asked.
-  sequence_request open(std::shared_ptr<const accepted_request> accepted);
+  /// Keeps the request and returns what the scheduler must be asked, prompt by prompt.
+  std::vector<sequence_request> open(std::shared_ptr<const accepted_request> accepted);
   /// The scheduler took it: the frontend is told, with a stream's first chunk.
   void admitted(request_id request);
   /// The scheduler did not take it.
@@ -77,9 +79,9 @@ class answer_desk {
   };
   struct open_request {
     std::shared_ptr<const accepted_request> accepted;
-    chat_answer answer;
-    std::vector<choice> choices;
-    sequence_usage prompt;                          // prompt and cached tokens
+    std::unique_ptr<answer_writer> answer;
+    std::vector<choice> choices;                    // prompt by prompt
+    std::vector<sequence_usage> prompts;            // prompt and cached tokens
     std::string bytes;                              // of this step
     std::vector<sequence_tokens_taken> stands_for;  // of this step
     std::optional<time_point> first_token;
@@ -96,6 +98,8 @@ class answer_desk {
   void send_piece(open_request& at, bool last);
   void count_tokens(open_request& at, std::size_t tokens, time_point now);
   spelled_logprob spell(const token_logprob& entry) const;
+  std::unique_ptr<answer_writer> make_writer(const accepted_request& accepted) const;
+  completion_prompt shown(const accepted_request& accepted, std::size_t prompt) const;
 
   config setup_;
   std::unordered_map<request_id, open_request> open_;

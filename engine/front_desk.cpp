@@ -47,7 +47,8 @@ bool same_key(key_pair keys) {
 
 error no_such_route() {
   return {error_kind::not_found, "not_found", "",
-          "This path is not served; GET /v1/models and POST /v1/chat/completions are."};
+          "This path is not served; POST /v1/chat/completions, POST /v1/completions and "
+          "GET /v1/models are."};
 }
 
 }  // namespace
@@ -186,7 +187,7 @@ void front_desk::at_gate(connection_id id, connection& at, exchange_id exchange,
     if (!to.method_allowed) response.fields.push_back({"Allow", std::string{to.allow}});
     return respond(at, exchange, std::move(response), now);
   }
-  if (to.where != route::chat_completions) return serve_local(at, exchange, now);
+  if (!is_work(to.where)) return serve_local(at, exchange, now);
   enter(at, exchange, now);
   if (at.holds_credit) return;
   if (config_.credits_leased) return want_credit({id, exchange});
@@ -204,7 +205,7 @@ std::optional<error> front_desk::closed_gate(const connection& at, const routing
     return error{error_kind::bad_request, "method_not_allowed", "",
                  fmt::format("This path takes {} only.", to.allow)};
   }
-  if (to.where != route::chat_completions) return std::nullopt;
+  if (!is_work(to.where)) return std::nullopt;
   if (draining_ || state_.phase == engine_phase::draining) {
     return error{error_kind::unavailable, "draining", "", "The server is shutting down."};
   }
@@ -320,6 +321,7 @@ void front_desk::start_work(connection_id id, connection& at, exchange_id exchan
                      .connection = id,
                      .request = request,
                      .bytes = at.http.take_body(),
+                     .where = at.where,
                      .label = at.label,
                      .fairness_key = config_.api_keys.size() > 1 ? fmt::format("key {}", at.key)
                                                                  : std::string{}});

@@ -47,7 +47,7 @@ struct desk_order {
     resume,              ///< connection: read again
     shut_down,           ///< connection: end our direction behind all bytes
     close,               ///< connection: forget it at once
-    prepare,             ///< request, bytes (the body), fairness_key: start the work
+    prepare,             ///< request, where, bytes (the body), fairness_key: start the work
     cancel,              ///< request, reason
     abort,               ///< label, key: other frontends may have such requests too
     want_credits,        ///< credits: answered with `credits_given`

@@ -63,14 +63,18 @@ result<prepared_request> request_preparer::prepare(const generation_request& req
                                                    std::string_view server_date,
                                                    std::uint64_t fresh_seed) const {
   if (auto fine = check_ids(request.sampling); !fine) return fail(std::move(fine.error()));
-  auto encoded = encode(request.prompt, server_date);
+  auto encoded = encode_prompt(request.prompt, server_date);
   if (!encoded) return fail(std::move(encoded.error()));
+  cut_front(request, encoded->tokens);
   const auto max_tokens = output_room(request, encoded->tokens.size());
   if (!max_tokens) return fail(max_tokens.error());
 
   sampling_params sampling = request.sampling;
   sampling.max_tokens = *max_tokens;
   sampling.min_tokens = std::min(sampling.min_tokens, *max_tokens);
+  if (auto done = add_bad_words(request.bad_words, sampling); !done) {
+    return fail(std::move(done.error()));
+  }
   // A chat's turn goes on behind an end of message; stopping there would lose every call that
   // follows the reasoning.
   if (std::holds_alternative<chat_prompt>(request.prompt)) {
@@ -81,19 +85,32 @@ result<prepared_request> request_preparer::prepare(const generation_request& req
   out.end = encoded->end;
   out.prompt = std::make_shared<const std::vector<token_id>>(std::move(encoded->tokens));
   const std::uint64_t seed = request.has_seed ? request.sampling.seed : fresh_seed;
-  for (std::uint32_t choice = 0; choice < request.response.choices; ++choice) {
+  for (std::uint32_t choice = 0; choice < request.response.sequences(); ++choice) {
     out.choices.push_back(sampling);
     out.choices.back().seed = choice_seed(seed, choice);
   }
   return out;
 }
 
-result<request_preparer::encoded_prompt> request_preparer::encode(
+result<std::vector<token_id>> request_preparer::encode(const prompt_source& source,
+                                                       std::string_view server_date) const {
+  auto encoded = encode_prompt(source, server_date);
+  if (!encoded) return fail(std::move(encoded.error()));
+  return std::move(encoded->tokens);
+}
+
+std::string request_preparer::text(std::span<const token_id> tokens) const {
+  return tokens_->decode(tokens, special_text::spelled);
+}
+
+result<request_preparer::encoded_prompt> request_preparer::encode_prompt(
     const prompt_source& source, std::string_view server_date) const {
   if (const auto* chat = std::get_if<chat_prompt>(&source)) return encode_chat(*chat, server_date);
   if (const auto* text = std::get_if<text_prompt>(&source)) {
-    auto tokens = tokens_->encode(text->text, bos_policy::prepend);
+    auto tokens =
+        tokens_->encode(text->text, text->begin_of_text ? bos_policy::prepend : bos_policy::none);
     if (!tokens) return fail(std::move(tokens.error()));
+    if (tokens->empty()) return fail(bad_value("prompt", "prompt has no token to continue."));
     return encoded_prompt{std::move(*tokens), prompt_end::text};
   }
   const auto& tokens = std::get<token_prompt>(source).tokens;
@@ -133,6 +150,34 @@ result<void> request_preparer::check_ids(const sampling_params& sampling) const 
     if (auto fine = check_range("bad_words", word, bounds_.vocab_tokens); !fine) return fine;
   }
   return {};
+}
+
+/// A word may begin a text or follow a blank: both ways of writing it are kept out.
+result<void> request_preparer::add_bad_words(std::span<const std::string> words,
+                                             sampling_params& out) const {
+  for (const auto& word : words) {
+    auto plain = tokens_->encode(word);
+    if (!plain) return fail(std::move(plain.error()));
+    auto spaced = tokens_->encode(" " + word);
+    if (!spaced) return fail(std::move(spaced.error()));
+    out.bad_words.push_back(std::move(*plain));
+    out.bad_words.push_back(std::move(*spaced));
+  }
+  return {};
+}
+
+/// Keeps the prompt's last tokens, where the client asked for it.
+void request_preparer::cut_front(const generation_request& request,
+                                 std::vector<token_id>& prompt) const {
+  if (!request.prompt_tokens_kept) return;
+  const auto answer = std::max(request.has_max_tokens ? request.sampling.max_tokens : 1U, 1U);
+  const auto room = bounds_.context_tokens - std::min(answer, bounds_.context_tokens - 1);
+  const auto kept = *request.prompt_tokens_kept == -1
+                        ? std::size_t{room}
+                        : static_cast<std::size_t>(*request.prompt_tokens_kept);
+  if (prompt.size() > kept) {
+    prompt.erase(prompt.begin(), prompt.end() - static_cast<std::ptrdiff_t>(kept));
+  }
 }
 
 /// What the client asked, cut to what the context leaves behind the prompt.

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,14 +41,24 @@ class request_preparer {
   result<prepared_request> prepare(const generation_request& request, std::string_view server_date,
                                    std::uint64_t fresh_seed) const;
 
+  /// A prompt's tokens alone, whatever their number.
+  result<std::vector<token_id>> encode(const prompt_source& source,
+                                       std::string_view server_date) const;
+  /// Tokens as text, special ones spelled. May be broken UTF-8.
+  std::string text(std::span<const token_id> tokens) const;
+  std::uint32_t context_tokens() const { return bounds_.context_tokens; }
+
  private:
   struct encoded_prompt {
     std::vector<token_id> tokens;
     prompt_end end = prompt_end::text;
   };
-  result<encoded_prompt> encode(const prompt_source& source, std::string_view server_date) const;
+  result<encoded_prompt> encode_prompt(const prompt_source& source,
+                                       std::string_view server_date) const;
   result<encoded_prompt> encode_chat(const chat_prompt& chat, std::string_view server_date) const;
   result<void> check_ids(const sampling_params& sampling) const;
+  result<void> add_bad_words(std::span<const std::string> words, sampling_params& out) const;
+  void cut_front(const generation_request& request, std::vector<token_id>& prompt) const;
   result<std::uint32_t> output_room(const generation_request& request,
                                     std::size_t prompt_tokens) const;
 

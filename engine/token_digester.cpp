@@ -47,6 +47,7 @@ std::shared_ptr<const digest_context> make_digest_context(std::shared_ptr<const 
   out->chat = response.chat;
   out->parallel_calls = response.parallel_tool_calls;
   out->include_stop_string = response.include_stop_string;
+  out->show_special_tokens = response.show_special_tokens && !response.chat;
   return out;
 }
 
@@ -76,6 +77,10 @@ void token_digester::take(token_id token, std::vector<turn_event>& out) {
     characters_.clear();
     text_.push(token, characters_);
     return parser_.text(characters_, out);
+  }
+  if (context_->show_special_tokens) {
+    flush_text(out);
+    return parser_.text(text_.token_bytes(token), out);
   }
   const special_kind kind = kind_of(token);
   if (kind != special_kind::other) flush_text(out);

@@ -26,6 +26,7 @@ struct digest_context {
   bool chat = true;
   bool parallel_calls = true;
   bool include_stop_string = false;
+  bool show_special_tokens = false;
 };
 
 /// Prepares a request's context; `call_ids` must differ for every request of the process, and

@@ -12,6 +12,7 @@
 
 #include "actors/real_clock.hpp"
 #include "engine/load.hpp"
+#include "engine/script_stepper.hpp"
 #include "gpu/cpu/cpu_device.hpp"
 #include "model/checkpoint.hpp"
 #include "protocol/openai/models_list.hpp"
@@ -109,6 +110,25 @@ void log_template(const event_log& log, const fs::path& folder) {
               "built-in format");
 }
 
+/// What computes: the model on its device, or the turns of a script. The script is read here, so
+/// that a wrong one is refused at the start.
+result<stepper_factory> plan_stepper(const server_options& options, const opened& model,
+                                     std::unique_ptr<device> home, engine_config& config) {
+  if (!options.script.empty()) {
+    auto turns = load_script(options.script, *model.tokens);
+    if (!turns) return fail(turns.error());
+    config.scheduler.tokens_per_step_max = turns->tokens_per_step_max();
+    return stepper_factory{
+        [turns = std::move(*turns), tokens = model.tokens]() -> result<std::unique_ptr<stepper>> {
+          return std::make_unique<script_stepper>(turns, tokens, let_pass);
+        }};
+  }
+  auto shared_home = std::make_shared<std::unique_ptr<device>>(std::move(home));
+  return stepper_factory{[shared_home, source = model.source, config] {
+    return device_stepper::load(std::move(*shared_home), *source, config);
+  }};
+}
+
 std::vector<std::string> served_names(const server_options& options, const std::string& given) {
   if (!options.served_model_names.empty()) return options.served_model_names;
   if (options.model.empty()) return {"glimmer"};
@@ -174,10 +194,12 @@ result<assembly> assemble(const server_options& options, engine_events events,
   auto model = open_model(options);
   if (!model) return fail(model.error());
   auto home = make_cpu_device({.threads = options.engine.threads});
-  const auto config = derive_config(options.engine, facts_of(*model->source, *home));
+  auto config = derive_config(options.engine, facts_of(*model->source, *home));
   if (!config) return fail(config.error());
   const auto sampling = chosen_sampling(options.generation_config, *model->source);
   if (!sampling) return fail(sampling.error());
+  auto steps = plan_stepper(options, *model, std::move(home), *config);
+  if (!steps) return fail(steps.error());
   log_start(log, options, *model->source, *config);
   log_template(log, model->folder);
 
@@ -188,13 +210,9 @@ result<assembly> assemble(const server_options& options, engine_events events,
   auto scheduling = config->scheduler;
   scheduling.queued_tokens_max = options.limits.queued_tokens;
   scheduling.parked_max = std::chrono::milliseconds{options.limits.parked_ms};
-  auto shared_home = std::make_shared<std::unique_ptr<device>>(std::move(home));
   return assembly{
       .plan = {.scheduling = scheduling,
-               .load_stepper =
-                   [shared_home, source = model->source, config = *config] {
-                     return device_stepper::load(std::move(*shared_home), *source, config);
-                   },
+               .load_stepper = std::move(*steps),
                .intake = std::make_shared<const request_intake>(
                    intake_rules{.requests = {.served_models = names,
                                              .defaults = *sampling,

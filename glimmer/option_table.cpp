@@ -185,6 +185,16 @@ result<void> attention_backend(server_options& options, values v) {
   return {};
 }
 
+result<void> executor_kind(server_options& options, values v) {
+  constexpr std::string_view prefix = "script:";
+  if (v[0] == "device") return {};
+  if (v[0].starts_with(prefix) && v[0].size() > prefix.size()) {
+    options.script = v[0].substr(prefix.size());
+    return {};
+  }
+  return refuse(fmt::format("'{}' is not known; device and script:FILE are", v[0]));
+}
+
 result<void> only_one(server_options&, values v) {
   if (v[0] == "1") return {};
   return refuse(fmt::format("'{}' is not supported; 1 is", v[0]));
@@ -264,6 +274,8 @@ constexpr auto rows = std::to_array<row>({
     {"tensor-parallel-size", "engine", arity::one, "devices per replica", tensor_parallel},
     {"pipeline-parallel-size", "engine", arity::one, "1", only_one},
     {"data-parallel-size", "engine", arity::one, "1", only_one},
+    {"executor", "engine", arity::one, "device, or script:FILE to play turns for tests",
+     executor_kind},
     {"attention-backend", "engine", arity::one, "no effect on the CPU", attention_backend},
     {"enable-chunked-prefill", "engine", arity::none, "always on", always},
     {"no-enable-chunked-prefill", "engine", arity::none, "refused", absent<always_chunked>},

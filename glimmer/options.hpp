@@ -30,6 +30,8 @@ struct server_options {
   std::uint32_t watchdog_seconds = 60;
   std::string log_level = "info";
 
+  std::string script;  ///< file with the turns to play instead of computing; empty: compute
+
   // actors
   std::uint32_t frontends = 1;
   std::uint32_t tokenizers = 1;

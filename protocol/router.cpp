@@ -11,8 +11,12 @@ struct table_entry {
   bool post;  // else GET and HEAD
 };
 
-constexpr std::array<table_entry, 7> table = {{
+constexpr std::array<table_entry, 11> table = {{
     {"/v1/chat/completions", route::chat_completions, true},
+    {"/v1/chat/completions/render", route::chat_render, true},
+    {"/v1/completions", route::completions, true},
+    {"/tokenize", route::tokenize, true},
+    {"/detokenize", route::detokenize, true},
     {"/v1/models", route::models, false},
     {"/health", route::health, false},
     {"/ping", route::ping, false},
@@ -51,6 +55,17 @@ bool needs_api_key(route where) {
     case route::metrics:
     case route::version: return false;
     default: return true;
+  }
+}
+
+bool is_work(route where) {
+  switch (where) {
+    case route::chat_completions:
+    case route::chat_render:
+    case route::completions:
+    case route::tokenize:
+    case route::detokenize: return true;
+    default: return false;
   }
 }
 

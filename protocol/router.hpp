@@ -8,6 +8,10 @@ namespace glimmer {
 enum class route : std::uint8_t {
   unknown,
   chat_completions,
+  chat_render,  ///< a chat's prompt and its tokens, without an answer
+  completions,
+  tokenize,
+  detokenize,
   models,
   health,
   ping,
@@ -39,6 +43,9 @@ bool needs_api_key(route where);
 
 /// Which request `DELETE /v1/chat/completions/{x-request-id}` means; empty for other paths.
 std::string_view aborted_request(std::string_view path);
+
+/// Whether a request is read by a tokenizer, and passes gate 1 before its body is taken.
+bool is_work(route where);
 
 /// Label of a route in metrics, e.g. "/v1/models"; "other" for unknown ones, which are unbounded.
 std::string_view route_label(route where);

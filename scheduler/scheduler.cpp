@@ -43,23 +43,51 @@ scheduler::scheduler(scheduler_config config)
 // --- Requests ------------------------------------------------------------------------------
 
 result<admission> scheduler::admit(sequence_request request, time_point now) {
-  auto verdict = rules_.check(request, queue_);
-  std::set<sequence_id> ids;
-  for (const auto& choice : request.choices) {
-    if (sequences_.contains(choice.id) || !ids.insert(choice.id).second) {
-      verdict = fail(duplicate_sequence());
-    }
-  }
+  std::vector<sequence_request> one;
+  one.push_back(std::move(request));
+  const auto taken = admit(std::move(one), now);
+  if (!taken) return fail(taken.error());
+  return taken->front();
+}
+
+result<std::vector<admission>> scheduler::admit(std::vector<sequence_request> prompts,
+                                                time_point now) {
+  auto verdict = judge(prompts);
   if (!verdict) {
-    counters_.refused += request.choices.size();
+    for (const auto& prompt : prompts) counters_.refused += prompt.choices.size();
     return verdict;
   }
   if (!has_work()) counters_.last_progress = now;
   had_work_ = true;
-  const auto salt = std::make_shared<const std::string>(std::move(request.cache_salt));
+  for (std::size_t i = 0; i < prompts.size(); ++i) enqueue(prompts[i], (*verdict)[i].output_max);
+  return verdict;
+}
+
+// A request that finds the queue empty is taken whatever its size: later it would fit no better.
+result<std::vector<admission>> scheduler::judge(std::span<const sequence_request> prompts) const {
+  std::vector<admission> out;
+  std::set<sequence_id> ids;
+  auto load = queue_;
+  for (const auto& prompt : prompts) {
+    const auto one = rules_.check(prompt, load);
+    if (!one) return fail(one.error());
+    out.push_back(*one);
+    for (const auto& choice : prompt.choices) {
+      if (sequences_.contains(choice.id) || !ids.insert(choice.id).second) {
+        return fail(duplicate_sequence());
+      }
+    }
+    if (load.tokens > 0) load.tokens += prompt.prompt->size();
+    if (load.sequences > 0) load.sequences += prompt.choices.size();
+  }
+  return out;
+}
+
+void scheduler::enqueue(const sequence_request& prompt, std::uint32_t output_max) {
+  const auto salt = std::make_shared<const std::string>(prompt.cache_salt);
   sequence* leader = nullptr;
-  for (const auto& choice : request.choices) {
-    auto& s = create(request, choice, verdict->output_max);
+  for (const auto& choice : prompt.choices) {
+    auto& s = create(prompt, choice, output_max);
     s.cache_salt = salt;
     if (leader) {
       queues_.follow(s, *leader);
@@ -71,7 +99,6 @@ result<admission> scheduler::admit(sequence_request request, time_point now) {
       queues_.wait(s);
     }
   }
-  return verdict;
 }
 
 sequence& scheduler::create(const sequence_request& request, const sequence_choice& choice,

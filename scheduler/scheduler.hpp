@@ -43,6 +43,8 @@ class scheduler {
   /// `context_length_exceeded`, `kv_capacity_exceeded` (bad_request: will never fit),
   /// `queue_full` (overloaded: may pass later).
   result<admission> admit(sequence_request request, time_point now);
+  /// The same for a request with several prompts: all of them or none.
+  result<std::vector<admission>> admit(std::vector<sequence_request> prompts, time_point now);
 
   /// Ends sequences; unknown ids are ignored. Returns how many ended by this call. Their blocks
   /// come back when the step in flight has returned.
@@ -60,8 +62,8 @@ class scheduler {
   /// its deadline or parked too long, so call it at `next_timeout` too.
   std::optional<step_plan> plan(time_point now);
 
-  /// Books the answer to the plan in flight. The ids must match; tokens are 0 ... drafts + 1 per
-  /// sampling sequence.
+  /// Books the answer to the plan in flight. The ids must match; tokens are 0 ... drafts + 1 +
+  /// ahead per sampling sequence.
   committed commit(step_result result, time_point now);
 
   /// The step in flight failed: every sequence in it ends with `error`.
@@ -106,6 +108,8 @@ class scheduler {
   };
 
   // A sequence's life.
+  result<std::vector<admission>> judge(std::span<const sequence_request> prompts) const;
+  void enqueue(const sequence_request& prompt, std::uint32_t output_max);
   sequence& create(const sequence_request& request, const sequence_choice& choice,
                    std::uint32_t output_max);
   void start(sequence& s, const prefix_hit& hit);
@@ -128,6 +132,7 @@ class scheduler {
   void plan_running(step_builder& step);
   std::uint32_t row_budget(std::span<const token_demand> demands) const;
   std::uint32_t back_rows(sequence& s, std::uint32_t rows, block_need spared);
+  std::uint32_t back_ahead(const sequence& s, std::uint32_t rows, block_need spared) const;
 
   // Committing.
   void apply(const planned_rows& rows, sequence_tokens& got, time_point now, committed& out);

@@ -53,8 +53,10 @@ void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point
   if (got.failed) return finish(s, {.cause = end_cause::error});
   advance(s, rows, got.tokens.size());
   if (s.computed >= s.prompt_size()) fork_followers(s);
-  sequence_output output{
-      .id = s.id, .request = s.request, .first_index = static_cast<std::uint32_t>(s.output.size())};
+  sequence_output output{.id = s.id,
+                         .request = s.request,
+                         .first_index = static_cast<std::uint32_t>(s.output.size()),
+                         .cached_tokens = s.cached};
   tell_prompt(s, got, rows, output);
   const auto why = deliver(s, got, output);
   if (!output.tokens.empty() || !output.prompt_logprobs.empty()) {
@@ -69,8 +71,8 @@ void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point
 // Of a row's drafts only the accepted ones count as computed; the last token is never computed in
 // the step that samples it. A row that should have given a token and did not is computed again.
 void scheduler::advance(sequence& s, const planned_rows& rows, std::size_t tokens) {
-  const std::size_t tokens_max = rows.sample ? rows.drafts + 1 : 0;
-  GLIMMER_ASSERT(tokens <= tokens_max, "a row gives one token, and each accepted draft one more");
+  const std::size_t tokens_max = rows.sample ? rows.drafts + 1 + rows.ahead : 0;
+  GLIMMER_ASSERT(tokens <= tokens_max, "no more tokens than the plan has room for");
   const auto known = rows.position + rows.count - rows.drafts;
   if (!rows.sample) {
     s.computed = known;

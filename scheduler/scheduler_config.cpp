@@ -32,6 +32,9 @@ result<void> check(const scheduler_config& config) {
   if (config.pace.step_time_max < duration::zero()) {
     return fail(bad_value("step_time_max", "step_time_max cannot be negative."));
   }
+  if (config.tokens_per_step_max == 0) {
+    return fail(bad_value("tokens_per_step_max", "A step must be able to bring a token."));
+  }
   if (config.block_size == 0) {
     return fail(bad_value("block_size", "block_size must be at least 1."));
   }

@@ -20,6 +20,7 @@ struct scheduler_config {
   std::uint32_t max_num_seqs = 256;          ///< sequences in one step: the run slots
   std::uint32_t max_num_batched_tokens = 0;  ///< rows in one step, at least max_num_seqs
   std::uint32_t max_partial_prefills = 4;    ///< prompts that are computed side by side
+  std::uint32_t tokens_per_step_max = 1;     ///< that the device samples of one sequence at most
 
   step_pace_config pace;  ///< bounds of a step in time, beside those in rows
 

@@ -120,8 +120,9 @@ void scheduler::plan_running(step_builder& step) {
     if (s.state != sequence_state::running) continue;  // had to yield
     const auto rows = back_rows(s, demands[i].granted, spared);
     if (rows == 0) continue;
-    blocks_.extend(s.blocks, s.computed, rows, step.copies());
-    step.add(s, rows);
+    const auto ahead = back_ahead(s, rows, spared);
+    blocks_.extend(s.blocks, s.computed, rows + ahead, step.copies());
+    step.add(s, {.count = rows, .ahead = ahead});
   }
 }
 
@@ -151,6 +152,16 @@ std::uint32_t scheduler::back_rows(sequence& s, std::uint32_t rows, block_need s
   }
   preempt(s);
   return 0;
+}
+
+// Room for the tokens that the device may sample behind the first one. It is never worth
+// preempting anybody: without it the sequence gets on, a token a step.
+std::uint32_t scheduler::back_ahead(const sequence& s, std::uint32_t rows,
+                                    block_need spared) const {
+  if (config_.tokens_per_step_max == 1 || s.output_max == 0 || rows < s.pending()) return 0;
+  const auto output_left = s.output_max - static_cast<std::uint32_t>(s.output.size());
+  const auto wanted = rows - 1 + std::min({config_.tokens_per_step_max, s.window, output_left});
+  return std::max(rows, blocks_.rows_backed(s.blocks, s.computed, wanted, spared)) - rows;
 }
 
 }  // namespace glimmer

@@ -36,7 +36,8 @@ std::string_view to_string(cancel_reason reason);
 struct sequence_output {
   sequence_id id;
   request_id request;
-  std::uint32_t first_index = 0;  ///< output index of tokens[0]
+  std::uint32_t first_index = 0;    ///< output index of tokens[0]
+  std::uint32_t cached_tokens = 0;  ///< of the prompt, found in the prefix cache
   std::vector<token_id> tokens;
   std::vector<token_logprob> logprobs;  ///< one per token, when asked for
   /// When asked for: of the prompt tokens from the second on, each exactly once per request, by

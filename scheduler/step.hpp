@@ -43,6 +43,9 @@ struct sequence_rows {
   std::uint32_t position = 0;
   bool sample = false;       ///< the last row (and with drafts, the rows before) yield tokens
   std::uint32_t drafts = 0;  ///< the last `drafts` tokens are proposals to verify
+  /// With `sample`: positions behind the last row that the tables hold too. A device that samples
+  /// several tokens in one step computes all but the last of them there by itself.
+  std::uint32_t ahead = 0;
   block_table tables[kv_group_count];
 };
 
@@ -66,7 +69,7 @@ struct step_plan {
 };
 
 /// Tokens one sequence got from a step, oldest first: none while its prompt is being computed,
-/// one when decoding, up to drafts + 1 when verifying. None although `sample` was set asks for
+/// one when decoding, up to drafts + 1 + ahead at most. None although `sample` was set asks for
 /// the last row again.
 struct sequence_tokens {
   sequence_id id;

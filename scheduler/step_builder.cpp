@@ -27,7 +27,8 @@ block_table step_builder::add_table(const group_blocks& blocks) {
           .first_block = blocks.first_block};
 }
 
-void step_builder::add(sequence& s, std::uint32_t count) {
+void step_builder::add(sequence& s, extent wanted) {
+  const auto count = wanted.count;
   GLIMMER_ASSERT(count > 0 && count <= s.pending(), "rows are tokens that are not yet computed");
   if (!s.on_executor) introduce(s);
   sequence_rows rows;
@@ -36,6 +37,7 @@ void step_builder::add(sequence& s, std::uint32_t count) {
   rows.count = count;
   rows.position = s.computed;
   rows.sample = s.output_max > 0 && count == s.pending();
+  rows.ahead = wanted.ahead;
   s.copy_tokens(rows.position, count, plan_.tokens);
   for (const auto group : all_kv_groups) {
     rows.tables[index_of(group)] = add_table(s.blocks.groups[index_of(group)]);
@@ -45,6 +47,7 @@ void step_builder::add(sequence& s, std::uint32_t count) {
                         .position = rows.position,
                         .count = count,
                         .drafts = rows.drafts,
+                        .ahead = rows.ahead,
                         .sample = rows.sample});
   (s.pending() == 1 ? note_.streams : note_.prompt_rows) += count;
   s.in_step = true;

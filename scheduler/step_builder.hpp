@@ -15,6 +15,7 @@ struct planned_rows {
   std::uint32_t position = 0;
   std::uint32_t count = 0;
   std::uint32_t drafts = 0;
+  std::uint32_t ahead = 0;
   bool sample = false;
 };
 
@@ -40,9 +41,14 @@ class step_builder {
   /// before are a good guess.
   step_builder(step_in_flight step, sizes like);
 
-  /// Adds the next `count` rows of a sequence whose blocks are already extended, and introduces
-  /// it to the executor if need be. Marks the sequence.
-  void add(sequence& s, std::uint32_t count);
+  /// The next rows of a sequence, and the positions behind them that its blocks hold too.
+  struct extent {
+    std::uint32_t count = 0;
+    std::uint32_t ahead = 0;
+  };
+  /// Adds rows of a sequence whose blocks are already extended, and introduces it to the executor
+  /// if need be. Marks the sequence.
+  void add(sequence& s, extent wanted);
   std::vector<kv_block_copy>& copies() { return plan_.copies; }
 
   bool empty() const { return note_.rows.empty(); }

@@ -25,7 +25,7 @@ struct request_rules {
 /// Every known field is checked; the first one that is wrong is named in `error::param` and the
 /// sentence says what is allowed. Members nobody knows are accepted in silence, as other servers
 /// do. What is known but not served is refused with code "unsupported_parameter", never ignored:
-/// forced tool choice, response formats and other grammars, bad_words, prompt_logprobs, ...
+/// forced tool choice, response formats and other grammars, ...
 /// Images and videos stay parts of the prompt; whoever prepares it decides.
 /// Fails with kind not_found and code "model_not_found" when the model is not served.
 result<generation_request> parse_chat_request(std::string_view body, const request_rules& rules);

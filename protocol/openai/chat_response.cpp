@@ -8,6 +8,7 @@
 
 #include "base/assert.hpp"
 #include "base/json.hpp"
+#include "protocol/openai/answer_parts.hpp"
 #include "protocol/openai/error_body.hpp"
 #include "protocol/openai/usage_body.hpp"
 #include "protocol/sse_encoder.hpp"
@@ -25,15 +26,6 @@ void append_integer(std::string& out, Integer value) {
   out.append(buffer.data(), end);
 }
 
-void append_tokens(std::string& out, std::span<const token_id> tokens) {
-  out += '[';
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (i > 0) out += ',';
-    append_integer(out, tokens[i]);
-  }
-  out += ']';
-}
-
 /// `entries` as the value of "logprobs".
 void append_logprobs(std::string& out, std::string_view entries) {
   if (entries.empty()) {
@@ -43,32 +35,6 @@ void append_logprobs(std::string& out, std::string_view entries) {
   out += "{\"content\":[";
   out += entries;
   out += "]}";
-}
-
-std::string_view word_of(finish_reason reason) {
-  switch (reason) {
-    case finish_reason::stop: return "stop";
-    case finish_reason::length: return "length";
-    case finish_reason::tool_calls: return "tool_calls";
-    case finish_reason::cancelled: break;
-    case finish_reason::error: break;
-  }
-  GLIMMER_ASSERT(false, "what is neither stop, length nor tool_calls is an abort");
-  return {};
-}
-
-/// ,"finish_reason":"stop","stop_reason":null
-void append_end(std::string& out, const choice_end& end) {
-  out += ",\"finish_reason\":\"";
-  out += word_of(end.reason);
-  out += "\",\"stop_reason\":";
-  if (const auto* text = std::get_if<std::string>(&end.cause)) {
-    append_json_string(out, *text);
-  } else if (const auto* token = std::get_if<token_id>(&end.cause)) {
-    append_integer(out, *token);
-  } else {
-    out += "null";
-  }
 }
 
 /// Whether `next` belongs into the chunk that `first` opened.
@@ -109,6 +75,10 @@ void chat_answer::begin(const sequence_usage& prompt, std::string& out) {
     }
     end_chunk(out);
   }
+}
+
+void chat_answer::add_prompt(std::uint32_t, std::span<const spelled_logprob> logprobs) {
+  prompt_logprobs_.insert(prompt_logprobs_.end(), logprobs.begin(), logprobs.end());
 }
 
 void chat_answer::add(std::uint32_t index, const choice_delta& delta, std::string& out) {
@@ -313,7 +283,13 @@ void chat_answer::append_body(std::string& out) const {
   }
   out += "],\"service_tier\":null,\"system_fingerprint\":null,\"usage\":";
   append_usage(out, usage());
-  out += ",\"prompt_logprobs\":null,\"prompt_token_ids\":";
+  out += ",\"prompt_logprobs\":";
+  if (options_.prompt_logprobs) {
+    append_prompt_logprobs(out, prompt_logprobs_);
+  } else {
+    out += "null";
+  }
+  out += ",\"prompt_token_ids\":";
   if (options_.return_token_ids) {
     append_tokens(out, identity_.prompt_tokens);
   } else {

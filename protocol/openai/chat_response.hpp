@@ -4,72 +4,32 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
 #include "base/events.hpp"
 #include "base/ids.hpp"
 #include "base/request.hpp"
-#include "protocol/openai/logprobs.hpp"
+#include "protocol/openai/answer_writer.hpp"
 
 namespace glimmer {
 
-/// Where a client looks for the model's reasoning.
-enum class reasoning_field : std::uint8_t { reasoning, reasoning_content, both };
-
-/// What names one answer.
-struct response_identity {
-  std::string id;  ///< "chatcmpl-..."
-  unix_seconds created = 0;
-  reasoning_field reasoning = reasoning_field::reasoning;
-  std::vector<token_id> prompt_tokens;  ///< shown with return_token_ids
-};
-
-/// What one step brought for one choice. Events may be absent while tokens are held back.
-struct choice_delta {
-  std::span<const turn_event> events;
-  std::span<const spelled_logprob> logprobs;  ///< of the step's tokens, when asked for
-  std::span<const token_id> tokens;           ///< used with return_token_ids only
-  sequence_usage usage;                       ///< so far; used with continuous usage only
-};
-
-/// How a choice ended. `cause` is the stop string or stop token of the request that was met.
-struct choice_end {
-  finish_reason reason = finish_reason::stop;
-  std::variant<std::monostate, std::string, token_id> cause;
-  sequence_usage usage;
-};
-
-/// Makes the body of a chat answer out of the events of its choices: a stream of chunks, or one
-/// object at the end, which is the fold of the same deltas.
-///
-///     chat_answer answer{request.response, identity};
-///     answer.begin({}, out);                                  // once the request is admitted
-///     answer.add(choice, {.events = events}, out);            // any number of times
-///     answer.finish(choice, {.reason = ...}, out);            // once per choice
-///     if (answer.complete()) answer.end(out);                 // or answer.abort(why, out)
+/// Makes the body of a chat answer.
 ///
 /// Streams keep the rules that the official clients enforce: role once per choice and choice 0
 /// first (all roles go out in `begin`), id and name of a call once, calls numbered from 0 without
 /// gaps, one finish reason per choice, usage last. Appends to `out`; not thread-safe.
-class chat_answer {
+class chat_answer final : public answer_writer {
  public:
   chat_answer(response_options options, response_identity identity);
 
-  /// `prompt`: prompt and cached tokens, as far as known; used with continuous usage only.
-  void begin(const sequence_usage& prompt, std::string& out);
-  void add(std::uint32_t choice, const choice_delta& delta, std::string& out);
-  /// `end.reason` is stop, length or tool_calls; whatever else ends a request is an `abort`.
-  void finish(std::uint32_t choice, const choice_end& end, std::string& out);
+  void begin(const sequence_usage& prompt, std::string& out) override;
+  void add_prompt(std::uint32_t prompt, std::span<const spelled_logprob> logprobs) override;
+  void add(std::uint32_t choice, const choice_delta& delta, std::string& out) override;
+  void finish(std::uint32_t choice, const choice_end& end, std::string& out) override;
+  void end(std::string& out) override;
+  void abort(const error& why, std::string& out) override;
   /// Every choice has finished.
   bool complete() const;
-  /// The usage chunk if asked for and the end of the stream; or the whole object.
-  void end(std::string& out);
-  /// Ends the answer with an error: the last event of a stream. Of a unary answer nothing is out
-  /// yet, so that its body is the error alone, with the status of `error_response`.
-  void abort(const error& why, std::string& out);
 
   /// Tokens of all choices so far; the prompt counts once.
   sequence_usage usage() const;
@@ -123,6 +83,7 @@ class chat_answer {
   response_identity identity_;
   std::string chunk_head_;  ///< the bytes before the choice's index, the same in every chunk
   std::vector<choice_state> choices_;
+  std::vector<spelled_logprob> prompt_logprobs_;
 };
 
 }  // namespace glimmer

@@ -33,18 +33,11 @@ character first_character(std::string_view text) {
   return {bytes, bytes == size};
 }
 
-void append_float(std::string& out, float value) {
-  if (!std::isfinite(value)) value = -9999.0f;
-  std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  out.append(buffer.data(), end);
-}
-
 void append_entry(std::string& out, std::string_view token, float logprob) {
   out += "{\"token\":";
   append_lossy_json_string(out, token);
   out += ",\"logprob\":";
-  append_float(out, logprob);
+  append_finite(out, logprob);
   out += ",\"bytes\":[";
   for (std::size_t i = 0; i < token.size(); ++i) {
     if (i > 0) out += ',';
@@ -54,6 +47,13 @@ void append_entry(std::string& out, std::string_view token, float logprob) {
 }
 
 }  // namespace
+
+void append_finite(std::string& out, float value) {
+  if (!std::isfinite(value)) value = -9999.0f;
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  out.append(buffer.data(), end);
+}
 
 void append_logprob(std::string& out, const spelled_logprob& entry) {
   append_entry(out, entry.token, entry.logprob);
@@ -76,6 +76,12 @@ void append_lossy_json_string(std::string& out, std::string_view bytes) {
     bytes.remove_prefix(next.bytes);
   }
   append_json_string(out, text);
+}
+
+std::string lossy_json_string(std::string_view bytes) {
+  std::string out;
+  append_lossy_json_string(out, bytes);
+  return out;
 }
 
 }  // namespace glimmer

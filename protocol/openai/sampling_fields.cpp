@@ -22,6 +22,8 @@ constexpr std::int64_t int32_max = std::numeric_limits<std::int32_t>::max();
 constexpr double smallest_fraction = 1e-7;
 constexpr double temperature_max = 1000;
 
+constexpr std::int64_t completion_tokens_default = 16;
+
 void read_into(float& out, const request_fields& request, std::string_view name,
                number_range range) {
   if (const auto value = request.number(name, range)) out = static_cast<float>(*value);
@@ -57,9 +59,12 @@ void read_seed(const request_fields& request, generation_request& out) {
 void read_lengths(const request_fields& request, const request_rules& rules,
                   generation_request& out) {
   auto& sampling = out.sampling;
-  const auto older = request.integer("max_tokens", {1, int32_max});
-  const auto asked = request.integer("max_completion_tokens", {1, int32_max});
-  const auto tokens = asked ? asked : older;
+  const bool chat = out.response.chat;
+  const std::int64_t least = chat ? 1 : 0;  // a prompt may be scored without an answer
+  auto tokens = request.integer("max_tokens", {least, int32_max});
+  const auto asked = request.integer("max_completion_tokens", {least, int32_max});
+  if (asked) tokens = asked;
+  if (!tokens && !chat) tokens = completion_tokens_default;
   const std::int64_t cap = rules.defaults.max_tokens;
   out.has_max_tokens = tokens || cap != 0;
   if (tokens) {
@@ -75,14 +80,54 @@ void read_lengths(const request_fields& request, const request_rules& rules,
   sampling.ignore_eos = request.boolean("ignore_eos").value_or(false);
 }
 
-void read_logprobs(const request_fields& request, const limits& bounds, generation_request& out) {
+/// Completions give the number itself.
+void read_counted_logprobs(const request_fields& request, const limits& bounds,
+                           generation_request& out) {
+  if (const auto top = request.integer("logprobs", {0, bounds.top_logprobs})) {
+    out.sampling.logprobs = static_cast<std::uint32_t>(*top);
+  }
+}
+
+void read_chat_logprobs(const request_fields& request, const limits& bounds,
+                        generation_request& out) {
   const bool wanted = request.boolean("logprobs").value_or(false);
   const auto top = request.integer("top_logprobs", {0, bounds.top_logprobs});
   if (top.value_or(0) > 0 && !wanted) {
     request.refuse("top_logprobs", "needs logprobs to be true.");
   }
   if (wanted) out.sampling.logprobs = static_cast<std::uint32_t>(top.value_or(0));
+}
+
+void read_logprobs(const request_fields& request, const limits& bounds, generation_request& out) {
+  out.response.chat ? read_chat_logprobs(request, bounds, out)
+                    : read_counted_logprobs(request, bounds, out);
   out.response.logprobs = out.sampling.logprobs;
+  const auto prompt = request.integer("prompt_logprobs", {0, bounds.top_logprobs});
+  if (!prompt) return;
+  if (out.response.stream) request.refuse("prompt_logprobs", "cannot be streamed.");
+  out.sampling.prompt_logprobs = static_cast<std::uint32_t>(*prompt);
+  out.response.prompt_logprobs = out.sampling.prompt_logprobs;
+}
+
+void read_bad_words(const request_fields& request, const limits& bounds, generation_request& out) {
+  const auto list = request.array("bad_words", bounds.bad_words);
+  if (!list) return;
+  for (auto value = list->first(); value; value = value->next()) {
+    const bool fits = value->is_string() && !value->string().empty() &&
+                      value->string().size() <= bounds.stop_string_bytes;
+    if (!fits) {
+      return request.refuse(
+          element_path("bad_words", out.bad_words.size()),
+          fmt::format("must be a string of 1 to {} bytes.", bounds.stop_string_bytes));
+    }
+    out.bad_words.emplace_back(value->string());
+  }
+}
+
+void read_truncation(const request_fields& request, generation_request& out) {
+  const auto kept = request.integer("truncate_prompt_tokens", {-1, int32_max});
+  if (kept == 0) request.refuse("truncate_prompt_tokens", "must be -1 or at least 1.");
+  if (kept) out.prompt_tokens_kept = static_cast<std::int32_t>(*kept);
 }
 
 std::string not_a_token(std::uint32_t vocab_tokens) {
@@ -170,6 +215,8 @@ void read_sampling(const request_fields& request, const request_rules& rules,
   read_lengths(request, rules, out);
   read_logprobs(request, rules.bounds, out);
   read_token_lists(request, rules, out.sampling);
+  read_bad_words(request, rules.bounds, out);
+  read_truncation(request, out);
 }
 
 std::vector<std::string> read_stop_strings(const request_fields& request, const limits& bounds) {

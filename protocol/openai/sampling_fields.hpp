@@ -9,8 +9,10 @@
 
 namespace glimmer {
 
-/// How tokens are chosen and counted: fills `sampling`, `has_seed` and `has_max_tokens`. What the
-/// request leaves open has the server's default.
+/// How tokens are chosen and counted: fills `sampling`, `has_seed`, `has_max_tokens`, `bad_words`,
+/// `prompt_tokens_kept` and the log probabilities of `response`. What the request leaves open has
+/// the server's default. `response.chat` and `response.stream` must be set: chats and completions
+/// spell some members differently.
 void read_sampling(const request_fields& request, const request_rules& rules,
                    generation_request& out);
 

@@ -43,10 +43,11 @@ struct parlour {
 
   sequence_request open(response_options response, request_id request = request_1) {
     accepted_request accepted{.request = request, .answer_id = "chatcmpl-1", .arrived = start};
-    accepted.prepared.prompt = std::make_shared<const std::vector<token_id>>(7, 65);
-    accepted.prepared.choices.resize(response.choices);
+    accepted.prompts.resize(1);
+    accepted.prompts[0].prompt = std::make_shared<const std::vector<token_id>>(7, 65);
+    accepted.prompts[0].choices.resize(response.choices);
     accepted.response = std::move(response);
-    return desk.open(std::make_shared<const accepted_request>(std::move(accepted)));
+    return desk.open(std::make_shared<const accepted_request>(std::move(accepted))).at(0);
   }
   void admit(response_options response, request_id request = request_1) {
     open(std::move(response), request);

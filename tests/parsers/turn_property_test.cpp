@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_stream_of_a_random_turn_does_not_depend_on_its_cuts) {
   turn_source source{seed};
   turn_parser::options options = dice_and_note();
   options.stops = std::make_shared<stop_strings>(std::vector<std::string>{"END", "\nEN", "x x"});
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 10'000; ++round) {
     const std::string turn = round % 3 == 0 ? source.soup(30) : source.turn();
     const finish_reason finish = any_end(source);
     const pieces input = pieces_of(turn);

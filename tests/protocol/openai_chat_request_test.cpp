@@ -269,12 +269,9 @@ response_format.type "response_format":{"type":"json_schema","json_schema":{"sch
 structured_outputs "structured_outputs":{"json":{}}
 guided_json "guided_json":"{}"
 guided_regex "guided_regex":"a+"
-bad_words "bad_words":["x"]
-prompt_logprobs "prompt_logprobs":1
 functions "functions":[{"name":"f"}]
 echo "echo":true
 use_beam_search "use_beam_search":true
-truncate_prompt_tokens "truncate_prompt_tokens":10
 chat_template "chat_template":"x"
 )-",
                  "unsupported_parameter");

@@ -11,6 +11,14 @@ BOOST_AUTO_TEST_SUITE(router_cases)
 BOOST_AUTO_TEST_CASE(each_route_is_found_by_method_and_path) {
   BOOST_TEST((find_route({"POST", "/v1/chat/completions"}).where == route::chat_completions));
   BOOST_TEST((find_route({"GET", "/v1/models"}).where == route::models));
+  for (const auto* path : {"/v1/chat/completions", "/v1/chat/completions/render", "/v1/completions",
+                           "/tokenize", "/detokenize"}) {
+    const auto to = find_route({"POST", path});
+    BOOST_TEST(is_work(to.where), path);
+    BOOST_TEST(needs_api_key(to.where), path);
+    BOOST_TEST(route_label(to.where) == path);
+  }
+  BOOST_TEST(!is_work(route::models));
   BOOST_TEST(find_route({"HEAD", "/health"}).method_allowed);
   BOOST_TEST((find_route({"GET", "/v1/nothing"}).where == route::unknown));
   BOOST_TEST((find_route({"POST", "/v1/chat/completions/"}).where == route::unknown));

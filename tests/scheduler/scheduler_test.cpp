@@ -362,6 +362,57 @@ BOOST_AUTO_TEST_CASE(progress_is_measured_from_the_arrival_of_work) {
   BOOST_TEST(engine.sched.stats().has_work);
 }
 
+BOOST_AUTO_TEST_CASE(a_step_may_bring_several_tokens_and_has_blocks_for_them) {
+  auto config = small_config();
+  config.tokens_per_step_max = 20;
+  stage engine{config};
+  BOOST_REQUIRE(engine.admit({.max_tokens = 50}));
+  engine.step();
+  BOOST_TEST(engine.rows(1)->ahead == 19u);
+  BOOST_TEST(engine.rows(1)->tables[0].count * config.block_size >= 4 + 19);
+  engine.run();
+  BOOST_TEST(engine.streams[1] == solo({.max_tokens = 50}), boost::test_tools::per_element());
+  BOOST_TEST(engine.used(kv_group::full) == 0u);
+  BOOST_TEST(engine.healthy());
+}
+
+BOOST_AUTO_TEST_CASE(tokens_ahead_keep_to_the_window_the_length_and_the_blocks_of_others) {
+  auto config = small_config();
+  config.tokens_per_step_max = 20;
+  stage engine{config};
+  BOOST_REQUIRE(engine.admit({.id = 1, .max_tokens = 50, .window = 3}));
+  BOOST_REQUIRE(engine.admit({.id = 10, .max_tokens = 6}));
+  engine.step();
+  BOOST_TEST(engine.rows(1)->ahead == 2u);
+  BOOST_TEST(engine.rows(10)->ahead == 5u);
+  config.blocks = {3, 3};
+  stage narrow{config};
+  BOOST_REQUIRE(narrow.admit({.id = 1, .max_tokens = 4}));
+  BOOST_REQUIRE(narrow.admit({.id = 10, .max_tokens = 4}));
+  narrow.run();
+  BOOST_TEST(narrow.streams[1] == solo({.id = 1, .max_tokens = 4}),
+             boost::test_tools::per_element());
+  BOOST_TEST(narrow.streams[10] == solo({.id = 10, .max_tokens = 4}),
+             boost::test_tools::per_element());
+  BOOST_TEST(narrow.healthy());
+}
+
+BOOST_AUTO_TEST_CASE(all_prompts_of_a_request_are_taken_or_none) {
+  stage engine;
+  const auto good = stage::request_of({.id = 1});
+  const auto wrong = stage::request_of({.id = 10, .prompt = 1000});
+  BOOST_TEST(!engine.sched.admit(std::vector{good, wrong}, engine.now));
+  BOOST_TEST(engine.sched.idle());
+  BOOST_TEST(!engine.sched.admit(std::vector{good, good}, engine.now));
+  const auto taken =
+      engine.sched.admit(std::vector{good, stage::request_of({.id = 10})}, engine.now);
+  BOOST_REQUIRE(taken);
+  BOOST_TEST(taken->size() == 2u);
+  engine.run();
+  BOOST_TEST(engine.finished.size() == 2u);
+  BOOST_TEST(engine.healthy());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace glimmer

@@ -115,13 +115,23 @@ sequence_tokens fake_executor::run_rows(const step_plan& plan, const sequence_ro
     }
   }
   if (!rows.sample) return got;
-  const auto index = static_cast<std::uint32_t>(s.tokens.size()) - s.prompt_size;
-  got.tokens.push_back(token_after(s.contents.back(), *s.params, index));
-  if (s.params->logprobs) {
-    got.logprobs.push_back({.token = got.tokens[0], .logprob = -float(index), .top = {}});
+  const auto more = mix(steps_ ^ rows.id.value) % (rows.ahead + 1);
+  sample(s, got);
+  for (std::uint32_t i = 0; i < more; ++i) {
+    write(plan, rows, rows.position + rows.count + i);
+    sample(s, got);
   }
-  append(s, got.tokens[0]);
   return got;
+}
+
+void fake_executor::sample(sampler& s, sequence_tokens& got) {
+  const auto index = static_cast<std::uint32_t>(s.tokens.size()) - s.prompt_size;
+  const auto token = token_after(s.contents.back(), *s.params, index);
+  got.tokens.push_back(token);
+  if (s.params->logprobs) {
+    got.logprobs.push_back({.token = token, .logprob = -float(index), .top = {}});
+  }
+  append(s, token);
 }
 
 void fake_executor::run_row(const step_plan& plan, const sequence_rows& rows, std::uint32_t at) {
@@ -129,6 +139,13 @@ void fake_executor::run_row(const step_plan& plan, const sequence_rows& rows, st
   const auto& s = samplers_.at(rows.id);
   const auto position = rows.position + at;
   if (plan.tokens[rows.token_begin + at] != s.tokens[position]) complain(rows, "wrong token");
+  write(plan, rows, position);
+}
+
+/// Computes the KV of one known position, looking at every cell that it attends to.
+void fake_executor::write(const step_plan& plan, const sequence_rows& rows,
+                          std::uint32_t position) {
+  const auto& s = samplers_.at(rows.id);
   for (std::size_t g = 0; g < kv_group_count; ++g) {
     const auto own = cell(plan, rows.tables[g], position);
     if (!own) return complain(rows, "no block for its own row in group " + std::to_string(g));

@@ -50,6 +50,8 @@ class fake_executor {
   void copy(const kv_block_copy& copy);
   sequence_tokens run_rows(const step_plan& plan, const sequence_rows& rows);
   void run_row(const step_plan& plan, const sequence_rows& rows, std::uint32_t at);
+  void write(const step_plan& plan, const sequence_rows& rows, std::uint32_t position);
+  void sample(sampler& s, sequence_tokens& got);
   std::optional<std::size_t> cell(const step_plan& plan, const block_table& table,
                                   std::uint32_t position) const;
   void append(sampler& s, token_id token);

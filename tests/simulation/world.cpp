@@ -44,6 +44,7 @@ scheduler_config world::draw_config(dice& chance, bool prefix_caching) {
   config.queued_tokens_max = chance.percent(20) ? 100 : 100'000;
   config.end_tokens = {63, 1};
   config.prefix_caching = prefix_caching;
+  if (chance.percent(40)) config.tokens_per_step_max = chance.in({2, 20});
   return config;
 }
 

@@ -1,0 +1,210 @@
+// The whole server under load: scripted turns through real sockets, the load made by this process.
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "bench/figure.hpp"
+
+namespace glimmer {
+namespace {
+
+using clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+/// A server process, ended with this object.
+class server {
+ public:
+  explicit server(std::vector<std::string> command) {
+    std::array<int, 2> pipe{};
+    GLIMMER_ASSERT(::pipe(pipe.data()) == 0, "a pipe");
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(pipe[1], STDOUT_FILENO);
+      std::vector<char*> words;
+      for (auto& word : command) words.push_back(word.data());
+      words.push_back(nullptr);
+      ::execv(words[0], words.data());
+      ::_exit(127);
+    }
+    ::close(pipe[1]);
+    std::string said;
+    std::array<char, 4096> bytes;
+    const std::string mark = "http://127.0.0.1:";
+    while (said.find("/v1. ") == said.npos) {
+      const auto n = ::read(pipe[0], bytes.data(), bytes.size());
+      GLIMMER_ASSERT(n > 0, "the server starts");
+      said.append(bytes.data(), static_cast<std::size_t>(n));
+    }
+    port_ = static_cast<std::uint16_t>(std::stoi(said.substr(said.find(mark) + mark.size())));
+  }
+  ~server() {
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  int connect() const {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port_);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    GLIMMER_ASSERT(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0, "connects");
+    ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    return fd;
+  }
+
+  /// Seconds of CPU per thread so far, the busiest first.
+  std::vector<double> cpu_seconds() const {
+    std::vector<double> out;
+    for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
+      std::ifstream file{task.path() / "schedstat"};
+      double ns = 0;
+      file >> ns;
+      out.push_back(ns / 1e9);
+    }
+    std::ranges::sort(out, std::greater{});
+    return out;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  std::uint16_t port_ = 0;
+};
+
+struct load_case {
+  std::string_view name;
+  std::string script;
+  std::string path;
+  std::string body;
+  std::size_t connections = 64;
+  bool stream = true;
+};
+
+std::string request_of(const load_case& load) {
+  return "POST " + load.path + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" +
+         "Content-Length: " + std::to_string(load.body.size()) + "\r\n\r\n" + load.body;
+}
+
+/// A client: asks, counts what comes, asks again.
+struct client {
+  int fd = -1;
+  std::string tail;  // the last bytes, in which the end of an answer may lie
+  std::uint64_t events = 0;
+  std::uint64_t answers = 0;
+
+  void hear(std::string_view bytes, const load_case& load) {
+    tail += bytes;
+    const std::string_view end = load.stream ? "\r\n0\r\n\r\n" : "}";
+    for (std::size_t at = 0; (at = tail.find("data: {", at)) != tail.npos; at += 7) ++events;
+    if (tail.ends_with(end)) {
+      ++answers;
+      tail.clear();
+      const auto again = request_of(load);
+      GLIMMER_ASSERT(::send(fd, again.data(), again.size(), 0) > 0, "asks again");
+    } else {  // what was counted must not be counted again
+      tail = tail.substr(tail.size() - std::min<std::size_t>(tail.size(), 6));
+    }
+  }
+};
+
+void measure(const std::vector<std::string>& command, const load_case& load) {
+  const auto script = fs::temp_directory_path() / ("script" + std::to_string(::getpid()));
+  std::ofstream{script} << load.script << '\n';
+  auto words = command;
+  for (const auto* flag :
+       {"--port", "0", "--log-level", "error", "--max-num-seqs", "128", "--executor"}) {
+    words.emplace_back(flag);
+  }
+  words.push_back("script:" + script.string());
+  const server up{words};
+  std::vector<client> clients(load.connections);
+  std::vector<pollfd> ready;
+  const auto request = request_of(load);
+  for (auto& one : clients) {
+    one.fd = up.connect();
+    ready.push_back({.fd = one.fd, .events = POLLIN, .revents = 0});
+    GLIMMER_ASSERT(::send(one.fd, request.data(), request.size(), 0) > 0, "asks");
+  }
+  std::vector<char> bytes(1 << 16);
+  const auto run_for = [&](std::chrono::milliseconds time) {
+    for (const auto end = clock::now() + time; clock::now() < end;) {
+      ::poll(ready.data(), ready.size(), 100);
+      for (std::size_t i = 0; i < ready.size(); ++i) {
+        if (ready[i].revents == 0) continue;
+        const auto n = ::read(ready[i].fd, bytes.data(), bytes.size());
+        GLIMMER_ASSERT(n > 0, "the server goes on");
+        clients[i].hear({bytes.data(), static_cast<std::size_t>(n)}, load);
+      }
+    }
+  };
+  const auto count = [&] {
+    std::uint64_t sum = 0;
+    for (const auto& one : clients) sum += load.stream ? one.events : one.answers;
+    return static_cast<double>(sum);
+  };
+  run_for(std::chrono::milliseconds{500});
+  const auto before = up.cpu_seconds();
+  const auto counted = count();
+  const auto begin = clock::now();
+  run_for(std::chrono::seconds{4});
+  const auto took = std::chrono::duration<double>(clock::now() - begin).count();
+  const auto events = count() - counted;
+  const auto after = up.cpu_seconds();
+  double all = 0;
+  for (const auto seconds : after) all += seconds;
+  for (const auto seconds : before) all -= seconds;
+  figure_line{{.bench = "serve", .subject = load.name}}
+      .add(load.stream ? "events_per_s" : "answers_per_s", events / took)
+      .add("server_us_each", all * 1e6 / events)
+      .add("busiest_thread_us_each", (after.front() - before.front()) * 1e6 / events)
+      .print();
+  for (const auto& one : clients) ::close(one.fd);
+  fs::remove(script);
+}
+
+struct turn_shape {
+  std::size_t words = 0;
+  std::size_t per_step = 1;
+};
+
+std::string turn_of(turn_shape shape) {
+  std::string text;
+  for (std::size_t i = 0; i < shape.words; ++i) text += " a";
+  return R"({"match":"*","text":" to=user<|message|>)" + text + R"(<|eot|>","k":)" +
+         std::to_string(shape.per_step) + "}";
+}
+
+}  // namespace
+}  // namespace glimmer
+
+/// bench_serve GLIMMERD MODEL
+int main(int argc, char** argv) {
+  using namespace glimmer;
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: bench_serve GLIMMERD MODEL [flags]\n");
+    return 1;
+  }
+  const std::vector<std::string> command{argv + 1, argv + argc};
+  const std::string chat = R"({"stream":true,"messages":[{"role":"user","content":"go"}]})";
+  const std::string path = "/v1/chat/completions";
+  measure(command, {"64 streams, 1 token a step", turn_of({1500, 1}), path, chat});
+  measure(command, {"64 streams, 8 tokens a step", turn_of({1500, 8}), path, chat});
+  measure(command, {"tiny answers", turn_of({1, 1}), "/tokenize", R"({"prompt":"a"})", 16, false});
+}
