@@ -211,6 +211,10 @@ void answer_desk::finish(open_request& at, const sequence_finished& ending) {
       one.digester.finish(cut ? finish_reason::length : finish_reason::stop, events_);
   auto usage = ending.usage;
   usage.reasoning_tokens = one.digester.reasoning_tokens();
+  // The sequence may have gone on, even ended by itself, before it heard of the end found here.
+  if (one.found_end) {
+    usage.completion_tokens = std::min(usage.completion_tokens, one.digester.tokens());
+  }
   at.prompts[index / at.accepted->response.sequences()].cached_tokens = usage.cached_tokens;
   at.answer->add(index, {.events = events_, .usage = usage}, at.bytes);
   choice_end end{.reason = reason, .usage = usage};

@@ -241,7 +241,7 @@ class TokensTest(ServedTest):
         self.assertEqual(self.refused("/tokenize", prompt=5)[0], "prompt")
         self.assertEqual(self.refused("/detokenize", tokens="x")[0], "tokens")
         self.assertEqual(self.refused("/detokenize", tokens=[1, -1])[0], "tokens[1]")
-        self.assertEqual(self.refused("/v1/chat/completions/render", messages=[])[0], "messages")
+        self.assertEqual(self.refused("/v1/chat/completions/render", messages=5)[0], "messages")
         self.assertEqual(self.daemon.get("/tokenize")[0], 405)
         self.assertEqual(self.post("/tokenize", model="gpt-0", prompt="x")[0], 404)
 

@@ -97,8 +97,9 @@ class KnownFaults(ScriptedTest):
                      b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body))
         sock.sendall(body)
         raw = b""
-        while more := sock.recv(50):
-            raw += more
+        with sock:
+            while more := sock.recv(50):
+                raw += more
         text, chunked = b"", raw.partition(b"\r\n\r\n")[2]
         while chunked:
             size, _, chunked = chunked.partition(b"\r\n")
@@ -117,10 +118,10 @@ class KnownFaults(ScriptedTest):
 
     def test_usage_is_the_same_streamed_and_not_with_all_its_details(self):
         for name in ("thought and answer", "think, call, think, answer", "parallel calls"):
-            usage = self.unary(name)["usage"]
-            self.assertIn("cached_tokens", usage["prompt_tokens_details"])
-            self.assertIn("reasoning_tokens", usage["completion_tokens_details"])
             for k in STEPS:
+                usage = self.unary(name, k)["usage"]
+                self.assertIn("cached_tokens", usage["prompt_tokens_details"])
+                self.assertIn("reasoning_tokens", usage["completion_tokens_details"])
                 self.assertEqual(self.stream(name, k)[2], usage)
 
     def test_events_are_not_held_back_by_the_socket(self):
@@ -137,6 +138,7 @@ class KnownFaults(ScriptedTest):
             while not raw.endswith(b"\r\n0\r\n\r\n"):
                 raw += sock.recv(65536)
             took.append(time.monotonic() - begin)
+        sock.close()
         self.assertLess(sorted(took)[len(took) // 4], 0.035)
 
     # ---- text ----------------------------------------------------------------------------------

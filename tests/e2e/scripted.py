@@ -45,7 +45,7 @@ def asked(name, k):
 
 
 def request_of(name, k, **fields):
-    return {"model": "tiny", "tools": TOOLS, "max_tokens": 400,
+    return {"model": "tiny", "tools": TOOLS, "max_tokens": 1000,
             "messages": [{"role": "user", "content": asked(name, k)}]} | fields
 
 
@@ -55,7 +55,8 @@ class ScriptedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.script = write_script(TURNS)
-        cls.daemon = Daemon("--executor", f"script:{cls.script}")
+        # Nobody reads the log before the end: a line per request would fill its pipe.
+        cls.daemon = Daemon("--executor", f"script:{cls.script}", "--log-level", "warning")
 
     @classmethod
     def tearDownClass(cls):
@@ -79,9 +80,12 @@ class ScriptedTest(unittest.TestCase):
         return raw, *read_chat(raw, include_usage=True)
 
     def special(self, spelling):
-        """The id of a special token, found in a rendered chat that closes a message with it."""
-        turn = request_of("x", 1, messages=[{"role": "system", "content": "x"},
-                                            {"role": "user", "content": "x"}])
+        """The id of a special token, found in a rendered chat."""
+        call = {"id": "c", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+        turn = request_of("x", 1, messages=[
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "reasoning": "x", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "x"}])
         ids = json.loads(self.post(turn, "/v1/chat/completions/render"))["prompt_token_ids"]
         for token in set(ids):
             text = self.post({"model": "tiny", "tokens": [token]}, "/detokenize")
