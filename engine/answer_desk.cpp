@@ -221,7 +221,8 @@ void answer_desk::finish(open_request& at, const sequence_finished& ending) {
   const auto& own = at.accepted->prompts.front().choices.front().stop_token_ids;
   if (one.stop_string) {
     end.cause = *one.stop_string;
-  } else if (ending.stop_token && std::ranges::binary_search(own, *ending.stop_token)) {
+  } else if (!one.found_end && ending.stop_token &&
+             std::ranges::binary_search(own, *ending.stop_token)) {
     end.cause = *ending.stop_token;
   }
   at.answer->finish(index, end, at.bytes);
