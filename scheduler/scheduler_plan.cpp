@@ -155,10 +155,12 @@ std::uint32_t scheduler::back_rows(sequence& s, std::uint32_t rows, block_need s
 }
 
 // Room for the tokens that the device may sample behind the first one. It is never worth
-// preempting anybody: without it the sequence gets on, a token a step.
+// preempting anybody: without it the sequence gets on, a token a step. While others wait for the
+// prompt nothing goes ahead: they will share its last block, so that must hold nothing else.
 std::uint32_t scheduler::back_ahead(const sequence& s, std::uint32_t rows,
                                     block_need spared) const {
   if (config_.tokens_per_step_max == 1 || s.output_max == 0 || rows < s.pending()) return 0;
+  if (!s.followers.empty()) return 0;
   const auto output_left = s.output_max - static_cast<std::uint32_t>(s.output.size());
   const auto wanted = rows - 1 + std::min({config_.tokens_per_step_max, s.window, output_left});
   return std::max(rows, blocks_.rows_backed(s.blocks, s.computed, wanted, spared)) - rows;
