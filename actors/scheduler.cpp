@@ -15,7 +15,7 @@
 namespace glimmer {
 namespace {
 
-constexpr auto publish_period = std::chrono::milliseconds{500};
+constexpr auto publish_period = std::chrono::milliseconds{100};
 
 struct scheduling {
   static inline const char* name = "scheduler";
@@ -24,6 +24,7 @@ struct scheduling {
   metrics counters;
   scheduler_stats counted;  // what the counters already hold
   time_point step_sent{};
+  bool told_idle = true;
 };
 using scheduler_self = caf::stateful_actor<scheduling>;
 
@@ -31,17 +32,34 @@ using scheduler_self = caf::stateful_actor<scheduling>;
 time_point count_phase(scheduler_self* self, const char* phase, time_point began) {
   auto& counters = self->state.counters;
   const auto now = monotonic_now();
-  counters.observe(counters.series(metric::step_seconds, {{"phase", phase}}),
-                   std::chrono::duration<double>(now - began).count());
+  const std::chrono::duration<double> took = now - began;
+  counters.observe(counters.series(metric::step_seconds, {{"phase", phase}}), took.count());
   return now;
 }
 
 void deliver(scheduler_self* self, committed step) {
-  auto& parsers = self->state.peers.parsers;
+  const auto& parsers = self->state.peers.parsers;
   auto routed = route_step(std::move(step), parsers.size());
   for (std::size_t i = 0; i < routed.size(); ++i) {
     if (routed[i]) self->send(parsers[i], message::tokens_ready{std::move(routed[i])});
   }
+}
+
+void publish(scheduler_self* self) {
+  const auto stats = self->state.core->stats();
+  count_scheduler(self->state.counters, stats, std::exchange(self->state.counted, stats));
+  self->state.told_idle = self->state.core->idle();
+  auto counters = std::make_shared<const metrics>(self->state.counters);
+  self->send(self->state.peers.supervisor, message::state_changed{{.scheduler = stats}});
+  self->send(self->state.peers.supervisor,
+             message::metrics_published{metrics_source::scheduler, std::move(counters)});
+}
+
+void send_plan(scheduler_self* self, step_plan plan, time_point began) {
+  auto& s = self->state;
+  s.counters.observe(s.counters.series(metric::iteration_tokens), double(plan.tokens.size()));
+  s.step_sent = count_phase(self, "plan", began);
+  self->send(s.peers.executor, message::run_step{std::make_shared<step_plan>(std::move(plan))});
 }
 
 /// After anything that may have given the core something to do.
@@ -50,23 +68,8 @@ void go_on(scheduler_self* self) {
   const auto began = monotonic_now();
   auto plan = core.plan(began);
   if (auto ended = core.take_finished(); !ended.empty()) deliver(self, {{}, std::move(ended)});
-  if (!plan) return;
-  auto& counters = self->state.counters;
-  counters.observe(counters.series(metric::iteration_tokens),
-                   static_cast<double>(plan->tokens.size()));
-  self->state.step_sent = count_phase(self, "plan", began);
-  self->send(self->state.peers.executor,
-             message::run_step{std::make_shared<const step_plan>(std::move(*plan))});
-}
-
-void publish(scheduler_self* self) {
-  const auto stats = self->state.core->stats();
-  count_scheduler(self->state.counters, stats, std::exchange(self->state.counted, stats));
-  const auto& supervisor = self->state.peers.supervisor;
-  self->send(supervisor, message::state_changed{{.scheduler = stats}});
-  self->send(supervisor,
-             message::metrics_published{metrics_source::scheduler,
-                                        std::make_shared<const metrics>(self->state.counters)});
+  if (plan) send_plan(self, std::move(*plan), began);
+  if (core.idle() != self->state.told_idle) publish(self);  // work came, or the last is done
 }
 
 void step_came_back(scheduler_self* self, const step_result& result) {

@@ -83,8 +83,8 @@ class FairnessTest(Case):
         daemon = self.start("--max-num-seqs", "1")
         with concurrent.futures.ThreadPoolExecutor(30) as pool:
             flood = [pool.submit(daemon.post, "/v1/chat/completions",
-                                 chat(user="flood", max_tokens=100, seed=i)) for i in range(30)]
-            while daemon.metric("vllm:num_requests_waiting") < 25:
+                                 chat(user="flood", max_tokens=300, seed=i)) for i in range(30)]
+            while daemon.metric("vllm:num_requests_waiting") < 20:
                 pass
             status, _ = daemon.post("/v1/chat/completions", chat(user="single"))
             still_open = sum(not one.done() for one in flood)
@@ -129,7 +129,7 @@ class AbortTest(Case):
         daemon = self.start("--api-key", "one", "two")
         daemon.fields["Authorization"] = "Bearer one"
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            waits = pool.submit(daemon.post, "/v1/chat/completions", chat(max_tokens=300),
+            waits = pool.submit(daemon.post, "/v1/chat/completions", chat(max_tokens=2000),
                                 **{"x-request-id": "mine"})
             self.running(daemon)
             daemon.fields["Authorization"] = "Bearer two"
@@ -180,7 +180,7 @@ class SignalTest(Case):
         daemon.fields["Authorization"] = "Bearer old"
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             stream = pool.submit(daemon.post, "/v1/chat/completions",
-                                 chat(stream=True, max_tokens=800))
+                                 chat(stream=True, max_tokens=3000))
             self.running(daemon)
             conf.write_text('server { api-key = ["new"], log-level = "debug" }\n'
                             'limits { max-num-queued-reqs = 7 }\nengine { block-size = 32 }\n')

@@ -1,5 +1,6 @@
 """Starts glimmerd for a test and ends it: the daemon, its port, and raw sockets to it."""
 
+import faulthandler
 import json
 import os
 import re
@@ -8,6 +9,8 @@ import socket
 import subprocess
 import urllib.error
 import urllib.request
+
+faulthandler.dump_traceback_later(250, exit=True)  # what hangs says where, and fails
 
 DAEMON = os.environ["GLIMMERD"]
 MODEL = os.environ["GLIMMER_MODEL"]

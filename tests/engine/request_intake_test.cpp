@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(each_prompt_of_a_completion_has_its_own_tokens_and_seed) {
   BOOST_TEST(got->answer_id.starts_with("cmpl-"));
   BOOST_TEST(got->prompts.size() == 2u);
   BOOST_TEST(got->prompts[1].choices.size() == 2u);
-  BOOST_TEST(*got->prompts[0].prompt != *got->prompts[1].prompt, boost::test_tools::per_element());
+  BOOST_TEST((*got->prompts[0].prompt != *got->prompts[1].prompt));
   BOOST_TEST(got->prompts[0].choices[0].seed != got->prompts[1].choices[0].seed);
 }
 
