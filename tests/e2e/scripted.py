@@ -55,8 +55,10 @@ class ScriptedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.script = write_script(TURNS)
-        # Nobody reads the log before the end: a line per request would fill its pipe.
-        cls.daemon = Daemon("--executor", f"script:{cls.script}", "--log-level", "warning")
+        # Nobody reads the log before the end: a line per request would fill its pipe. Without a
+        # prefix cache the same request has the same usage each time.
+        cls.daemon = Daemon("--executor", f"script:{cls.script}", "--log-level", "warning",
+                            "--no-enable-prefix-caching")
 
     @classmethod
     def tearDownClass(cls):
