@@ -8,12 +8,16 @@ namespace glimmer::test {
 
 namespace {
 
-const auto tools = tools_of(R"([{"name": "dice"}])");
+// Made on first use: before main there is no test to report a failure to.
+const std::shared_ptr<const tool_catalog>& tools() {
+  static const auto made = tools_of(R"([{"name": "dice"}])");
+  return made;
+}
 
 scanned_body scan(std::string_view text, body_end end = body_end::closed) {
   tool_body body;
   body.text = text;
-  return scan_invokes(body, {tools.get(), "dice", end});
+  return scan_invokes(body, {tools().get(), "dice", end});
 }
 
 }  // namespace
@@ -47,7 +51,7 @@ BOOST_AUTO_TEST_CASE(missing_closers_are_forgiven_at_the_end_of_a_message_only) 
 BOOST_AUTO_TEST_CASE(a_block_ends_where_its_closer_is_no_part_of_a_value) {
   tool_body body;
   body.text = "<atem:function_calls><atem:invoke></atem:invoke></atem:function_calls>";
-  const body_context context{tools.get(), "dice", body_end::closed};
+  const body_context context{tools().get(), "dice", body_end::closed};
   BOOST_TEST(ends_with_block(body, body.text.size(), context));
   body.text = "<atem:invoke><atem:parameter name=\"a\"></atem:function_calls>";
   BOOST_TEST(!ends_with_block(body, body.text.size(), context));
