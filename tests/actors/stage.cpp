@@ -25,28 +25,12 @@ crew_plan plan_of(const stage_options& options, stepper_factory load) {
 
 }  // namespace
 
-std::vector<token_id> tokens_of(std::string_view turn) {
-  std::vector<token_id> out;
-  const tokenizer& words = *release_like();
-  while (!turn.empty()) {
-    const bool control = turn.starts_with("<|");
-    const auto end = control ? turn.find("|>") + 2 : std::min(turn.find("<|"), turn.size());
-    const auto run = turn.substr(0, end);
-    if (control) {
-      out.push_back(words.words().find_special(run).value());
-    } else {
-      BOOST_REQUIRE(words.append(run, out));
-    }
-    turn.remove_prefix(end);
-  }
-  return out;
-}
-
 stage::stage(stage_options options) {
   auto load = options.load ? options.load : [at = gate]() -> result<std::unique_ptr<stepper>> {
     return std::make_unique<gated_stepper>(
-        at, gated_stepper::lines{.script = tokens_of(" to=self<|message|>Hm, well.<|eom|><|start|>"
-                                                     "assistant to=user<|message|>Hello there. ")});
+        at,
+        gated_stepper::lines{.script = turn_tokens(" to=self<|message|>Hm, well.<|eom|><|start|>"
+                                                   "assistant to=user<|message|>Hello there. ")});
   };
   auto plan = plan_of(options, std::move(load));
   plan.supervision.on_ready = [this] { ready_.set_value(); };

@@ -69,9 +69,6 @@ class inbox {
   std::shared_ptr<box> box_ = std::make_shared<box>();
 };
 
-/// A turn as tokens: spellings in angle brackets are control tokens.
-std::vector<token_id> tokens_of(std::string_view turn);
-
 /// How a stage differs from the usual one.
 struct stage_options {
   std::uint32_t tokenizers = 1;

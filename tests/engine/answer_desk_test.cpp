@@ -13,23 +13,6 @@ namespace {
 constexpr request_id request_1{1};
 constexpr time_point start{std::chrono::seconds{10}};
 
-std::vector<token_id> tokens_of(std::string_view turn) {
-  std::vector<token_id> out;
-  const tokenizer& words = *test::release_like();
-  while (!turn.empty()) {
-    const bool control = turn.starts_with("<|");
-    const auto end = control ? turn.find("|>") + 2 : std::min(turn.find("<|"), turn.size());
-    const auto run = turn.substr(0, end);
-    if (control) {
-      out.push_back(words.words().find_special(run).value());
-    } else {
-      BOOST_REQUIRE(words.append(run, out));
-    }
-    turn.remove_prefix(end);
-  }
-  return out;
-}
-
 /// A desk with one hand on the scheduler's side and one on the clients'.
 struct parlour {
   answer_desk desk{
@@ -62,7 +45,7 @@ struct parlour {
     look();
   }
   void say(std::string_view turn, std::uint32_t choice = 0) {
-    take({{output(tokens_of(turn), choice)}, {}});
+    take({{output(test::turn_tokens(turn), choice)}, {}});
   }
   void end(end_cause cause, std::uint32_t choice = 0, request_id request = request_1) {
     take({{}, {{.id = sequence_of(request, choice), .request = request, .cause = cause}}});
@@ -214,7 +197,7 @@ BOOST_AUTO_TEST_CASE(hidden_reasoning_shows_neither_text_nor_tokens) {
   const auto told = [](const std::string& body, std::string_view part) {
     return body.find(part) != std::string::npos;
   };
-  const auto secret = tokens_of("Secret plan");
+  const auto secret = test::turn_tokens("Secret plan");
   const auto id = "," + std::to_string(secret.front()) + ",";
   const auto logprob =
       "{\"token\":\"" + std::string{test::release_like()->words().bytes(secret.front())} + "\"";

@@ -8,24 +8,6 @@ namespace glimmer::test {
 
 namespace {
 
-/// A turn as tokens: spellings in angle brackets are control tokens.
-std::vector<token_id> tokens_of(std::string_view turn) {
-  std::vector<token_id> out;
-  const tokenizer& words = *release_like();
-  while (!turn.empty()) {
-    const bool control = turn.starts_with("<|");
-    const std::size_t end = control ? turn.find("|>") + 2 : std::min(turn.find("<|"), turn.size());
-    const std::string_view run = turn.substr(0, end);
-    if (control) {
-      out.push_back(words.words().find_special(run).value());
-    } else {
-      BOOST_REQUIRE(words.append(run, out));
-    }
-    turn.remove_prefix(end);
-  }
-  return out;
-}
-
 response_options with_stop(std::string stop) {
   response_options out;
   out.stop = {std::move(stop)};
@@ -61,7 +43,7 @@ BOOST_AUTO_TEST_SUITE(token_digester_test)
 BOOST_AUTO_TEST_CASE(tokens_become_the_events_of_a_turn) {
   response_options response;
   response.tools = {{.name = "dice", .description = {}, .parameters = {}}};
-  const auto tokens = tokens_of(
+  const auto tokens = turn_tokens(
       " to=self<|message|>Gr\u00f6\u00dfe \U0001F914<|eom|><|start|>assistant to=dice<|message|>"
       "<atem:invoke name=\"dice\"><atem:parameter "
       "name=\"n\">2</atem:parameter></atem:invoke><|eot|>");
@@ -80,8 +62,8 @@ BOOST_AUTO_TEST_CASE(tokens_become_the_events_of_a_turn) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_string_ends_the_sequence_at_the_token_that_completes_it) {
-  const auto tokens = tokens_of(" to=user<|message|>one two three four<|eot|>");
-  const auto before = tokens_of(" to=user<|message|>one two");
+  const auto tokens = turn_tokens(" to=user<|message|>one two three four<|eot|>");
+  const auto before = turn_tokens(" to=user<|message|>one two");
   sequence s{with_stop("two th")};
   const auto digested = s.push(tokens);
   BOOST_TEST(digested.ended);
@@ -94,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_stop_string_ends_the_sequence_at_the_token_that_completes
 }
 
 BOOST_AUTO_TEST_CASE(the_end_is_the_same_token_for_every_batch) {
-  const auto tokens = tokens_of(" to=user<|message|>one two three four<|eot|>");
+  const auto tokens = turn_tokens(" to=user<|message|>one two three four<|eot|>");
   sequence whole{with_stop("two th")};
   const std::uint32_t end = whole.push(tokens).end_index;
   sequence single{with_stop("two th")};
@@ -107,12 +89,12 @@ BOOST_AUTO_TEST_CASE(the_end_is_the_same_token_for_every_batch) {
 }
 
 BOOST_AUTO_TEST_CASE(someone_elses_message_ends_the_sequence) {
-  const auto tokens = tokens_of(" to=user<|message|>a<|start|>user<|message|>b<|eot|>");
+  const auto tokens = turn_tokens(" to=user<|message|>a<|start|>user<|message|>b<|eot|>");
   sequence s{{}};
   const auto digested = s.push(tokens);
   BOOST_TEST(digested.ended);
   BOOST_TEST(!digested.stop_string);
-  BOOST_TEST(digested.end_index == tokens.size() - 1 - tokens_of("b<|eot|>").size());
+  BOOST_TEST(digested.end_index == tokens.size() - 1 - turn_tokens("b<|eot|>").size());
   BOOST_TEST(s.content() == "a");
 }
 
@@ -121,18 +103,18 @@ BOOST_AUTO_TEST_CASE(without_chat_all_text_is_content_and_special_tokens_are_not
   response.chat = false;
   response.include_stop_string = true;
   sequence s{response, prompt_end::text};
-  const auto digested = s.push(tokens_of(" to=self<|message|> to=x<|eom|>a<|start|>user stop b"));
+  const auto digested = s.push(turn_tokens(" to=self<|message|> to=x<|eom|>a<|start|>user stop b"));
   BOOST_TEST(digested.ended);
   BOOST_TEST(s.content() == " to=self to=xauser stop");
 }
 
 BOOST_AUTO_TEST_CASE(the_prompt_may_end_inside_the_reasoning) {
   sequence s{{}, prompt_end::reasoning};
-  const auto tokens = tokens_of("and on<|eom|><|start|>assistant to=user<|message|>x<|eot|>");
+  const auto tokens = turn_tokens("and on<|eom|><|start|>assistant to=user<|message|>x<|eot|>");
   s.push(tokens);
   BOOST_TEST(s.text(turn_event::kind::reasoning) == "and on");
   BOOST_TEST(s.content() == "x");
-  BOOST_TEST(s.digester.reasoning_tokens() == tokens_of("and on").size());
+  BOOST_TEST(s.digester.reasoning_tokens() == turn_tokens("and on").size());
 }
 
 BOOST_AUTO_TEST_CASE(an_unfinished_character_becomes_one_replacement) {
@@ -140,7 +122,7 @@ BOOST_AUTO_TEST_CASE(an_unfinished_character_becomes_one_replacement) {
   sequence s{{}, prompt_end::reasoning};
   s.push(std::vector<token_id>{half});
   BOOST_TEST(s.text(turn_event::kind::reasoning) == "");
-  s.push(tokens_of("<|eom|><|start|>assistant to=user<|message|>"));
+  s.push(turn_tokens("<|eom|><|start|>assistant to=user<|message|>"));
   BOOST_TEST(s.text(turn_event::kind::reasoning) == "\uFFFD");
   s.push(std::vector<token_id>{half});
   s.digester.finish(finish_reason::length, s.events);

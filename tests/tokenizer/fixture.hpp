@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <fstream>
@@ -42,6 +43,24 @@ inline std::shared_ptr<const tokenizer> load_tokenizer(std::string_view name) {
 inline const std::shared_ptr<const tokenizer>& release_like() {
   static const auto loaded = load_tokenizer("release_like.json");
   return loaded;
+}
+
+/// A turn as tokens: spellings in angle brackets are control tokens.
+inline std::vector<token_id> turn_tokens(std::string_view turn) {
+  std::vector<token_id> out;
+  const tokenizer& words = *release_like();
+  while (!turn.empty()) {
+    const bool control = turn.starts_with("<|");
+    const auto end = control ? turn.find("|>") + 2 : std::min(turn.find("<|"), turn.size());
+    const auto run = turn.substr(0, end);
+    if (control) {
+      out.push_back(words.words().find_special(run).value());
+    } else {
+      BOOST_REQUIRE(words.append(run, out));
+    }
+    turn.remove_prefix(end);
+  }
+  return out;
 }
 
 inline std::vector<token_id> ids_of(const json& array) {
