@@ -37,7 +37,7 @@ REST = """
 ## How it was made
 
 `python tools/nano/make.py` writes everything in this folder. Muon on the layer matrices, AdamW on
-embedding, head and norms, float32 weights and bfloat16 products, loss on the assistant's tokens
+embedding, head and norms, float32 weights, bfloat16 or float32 products, loss on the assistant's tokens
 only; the exported weights are a running average. The curriculum (tools/nano/curriculum.py) begins
 with facts and copying from a small alphabet that grows, then one tool, several tools, everything.
 The fixed phrases of the format (tool preamble, markup) are single tokens, and words are split

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import tokens as tokenizing
-from network import MATRICES, Glimmer, Shape
+from network import MATRICES, PRODUCTS, Glimmer, Shape
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "glimmer-nano"
@@ -148,7 +148,7 @@ def write(folder, weights, shape, tokens):
               metadata={"format": "pt", "tokens_seen": str(tokens)})
 
 
-def read(folder, dtype=torch.bfloat16):
+def read(folder, dtype=PRODUCTS):
     """-> the text decoder and the number of tokens it was trained on."""
     from safetensors import safe_open
     text = json.loads((folder / "config.json").read_text())["text_config"]

@@ -1,4 +1,5 @@
-"""The text decoder of Muse-Glimmer as it is trained: float32 residual, bfloat16 products.
+"""The text decoder of Muse-Glimmer as it is trained: float32 residual, products in bfloat16 where
+the processor multiplies it natively and in float32 elsewhere.
 
 The weights of all layers are stacked [layers, out, in], so that Muon orthogonalises a whole stack
 at once; `export.py` slices them.
@@ -12,6 +13,9 @@ import torch.nn.functional as F
 from torch import nn
 
 EPS, POST_EPS = 1e-5, 1e-8
+# Without AVX-512 oneDNN emulates bfloat16: ten times slower than float32.
+PRODUCTS = (torch.bfloat16 if "AVX512" in torch.backends.cpu.get_cpu_capability()
+            else torch.float32)
 MATRICES = ("q", "k", "v", "gate", "o", "mlp_gate", "mlp_up", "mlp_down")
 
 
@@ -84,7 +88,7 @@ class Cache:
 
 
 class Glimmer(nn.Module):
-    def __init__(self, shape, dtype=torch.bfloat16):
+    def __init__(self, shape, dtype=PRODUCTS):
         super().__init__()
         self.shape, self.dtype = shape, dtype
         s, width = shape, shape.query_heads * shape.head_dim
@@ -125,15 +129,13 @@ class Glimmer(nn.Module):
         cos, sin = angle.cos(), angle.sin()
         return torch.cat([cos, cos], -1)[:, None], torch.cat([-sin, sin], -1)[:, None]
 
-    def masks(self, positions, cached):
+    def masks(self, positions):
         """0 where a query may look, -1e9 elsewhere: for full and for sliding layers."""
         keys = torch.arange(int(positions.max()) + 1)
-        distance = (positions[:, :, None] if cached else positions[0][:, None]) - keys
+        distance = positions[:, :, None] - keys
         full = torch.zeros(distance.shape).masked_fill_(distance < 0, -1e9)
         sliding = full.masked_fill(distance >= self.shape.window, -1e9)
-        if cached:
-            full, sliding = full[:, None, None], sliding[:, None, None]
-        return full, sliding
+        return full[:, None, None], sliding[:, None, None]
 
     def attend(self, q, k, v, mask):
         """Query heads of a group are folded into rows, so that k and v are never repeated."""
@@ -147,6 +149,33 @@ class Glimmer(nn.Module):
         mixed = torch.bmm(shares, v).view(batch, heads, tokens, dim)
         return mixed.transpose(1, 2).reshape(batch, tokens, heads * dim)
 
+    def attend_within(self, q, k, v, layer):
+        """The same for whole sequences without a cache, in half the time: the fused kernel for full
+        layers; sliding ones in chunks of one window, whose queries see two windows of keys."""
+        (batch, heads, tokens, dim), groups, window = q.shape, k.shape[1], self.shape.window
+        share = heads // groups
+        if self.shape.is_full(layer):
+            k, v = (x.repeat_interleave(share, 1) for x in (k, v))
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0)
+            return mixed.transpose(1, 2).reshape(batch, tokens, heads * dim)
+        pad = -tokens % window
+        chunks = (tokens + pad) // window
+        fold = (batch * groups * chunks, share * window, dim)
+        q = F.pad(q, (0, 0, 0, pad)).view(batch, groups, share, chunks, window, dim)
+        q = q.transpose(2, 3).reshape(fold)
+        k, v = (F.pad(x, (0, 0, window, pad)).unfold(2, 2 * window, window)
+                .transpose(-1, -2).reshape(fold[0], 2 * window, dim) for x in (k, v))
+        distance = torch.arange(window, 2 * window)[:, None] - torch.arange(2 * window)
+        hidden = ((distance < 0) | (distance >= window)).repeat(chunks, 1, 1)
+        hidden[0, :, :window] = True
+        mask = torch.zeros(hidden.shape).masked_fill_(hidden, -1e9)[:, None]
+        scores = torch.bmm(q, k.transpose(1, 2))
+        scores = scores.view(-1, chunks, share, window, 2 * window) + mask
+        shares = scores.softmax(-1).to(v.dtype).view(fold[0], -1, 2 * window)
+        mixed = torch.bmm(shares, v).view(batch, groups, chunks, share, window, dim)
+        mixed = mixed.permute(0, 2, 4, 1, 3, 5).reshape(batch, chunks * window, heads * dim)
+        return mixed[:, :tokens]
+
     def hidden(self, ids, positions=None, cache=None, taps=None):
         """[batch, tokens, hidden] behind the final norm. With a cache, rows are appended to it at
         `positions` [batch, tokens]; without, sequences start at 0 and are padded on the right.
@@ -157,7 +186,8 @@ class Glimmer(nn.Module):
         weights = [w.to(self.dtype).unbind(0) for w in self.matrices()]
         norms = [n.unbind(0) for n in (1 + self.norms).unbind(0)]
         cos, sin = self.rotation(positions)
-        full, sliding = self.masks(positions, cache is not None)
+        if cache is not None:
+            full, sliding = self.masks(positions)
         h = rms(F.embedding(ids, self.embedding), None, EPS)
         for layer, of_layer in enumerate(zip(*weights)):
             q_w, k_w, v_w, gate_w, o_w, mlp_gate_w, up_w, down_w = of_layer
@@ -172,9 +202,11 @@ class Glimmer(nn.Module):
                 half = s.head_dim // 2
                 q, k = (torch.addcmul(z * cos, z.roll(half, -1), sin) for z in (q, k))
             q, k = q.to(self.dtype), k.to(self.dtype)
-            if cache is not None:
+            if cache is None:
+                mixed = self.attend_within(q, k, v, layer)
+            else:
                 k, v = cache.put(layer, positions, k, v)
-            mixed = self.attend(q, k, v, full if s.is_full(layer) else sliding)
+                mixed = self.attend(q, k, v, full if s.is_full(layer) else sliding)
             mixed = mixed * torch.sigmoid(F.linear(x, gate_w))
             h = h + rms(F.linear(mixed, o_w), after, POST_EPS)
             x = rms(h, before_mlp, EPS).to(self.dtype)

@@ -2,6 +2,8 @@
 
 import torch
 
+from network import PRODUCTS
+
 MUON_RATE, ADAM_RATE = 0.02, 0.003
 MOMENTUM, DECAY, WARM_UP = 0.95, 0.02, 40
 
@@ -10,7 +12,7 @@ def orthogonal(stack, steps=5):
     """The nearest orthogonal matrices of a stack [layers, out, in], by Newton-Schulz."""
     x = stack / (stack.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
     tall = x.shape[1] > x.shape[2]
-    x = (x.transpose(1, 2) if tall else x).bfloat16().contiguous()
+    x = (x.transpose(1, 2) if tall else x).to(PRODUCTS).contiguous()
     for _ in range(steps):
         a = x @ x.transpose(1, 2)
         b = -4.7750 * a + 2.0315 * (a @ a)
