@@ -39,6 +39,17 @@ result<dtype> activation_type(const std::string& name) {
       "dtype", fmt::format("dtype is '{}'; allowed are auto, bfloat16 and float32.", name)));
 }
 
+/// `own`: the type of activations.
+result<dtype> cache_type(const std::string& name, dtype own) {
+  if (name == "auto") return own;
+  if (name == "bfloat16") return dtype::bf16;
+  if (name == "fp8" || name == "fp8_e4m3") return dtype::f8_e4m3;
+  return fail(bad_value("kv_cache_dtype",
+                        fmt::format("kv_cache_dtype is '{}'; allowed are auto, bfloat16, fp8 and "
+                                    "fp8_e4m3.",
+                                    name)));
+}
+
 /// The checkpoint's own length unless one is set. A longer one is the operator's to choose: no
 /// table of the model depends on it.
 result<std::uint32_t> model_len(const engine_settings& settings, const text_config& model) {
@@ -158,14 +169,18 @@ result<engine_config> derive_config(const engine_settings& settings, const engin
   if (const auto fine = check_counts(settings); !fine) return fail(fine.error());
   const auto type = activation_type(settings.dtype);
   if (!type) return fail(type.error());
+  const auto cached = cache_type(settings.kv_cache_dtype, *type);
+  if (!cached) return fail(cached.error());
   const auto length = model_len(settings, model);
   if (!length) return fail(length.error());
 
   engine_config out;
-  out.threads = settings.threads;
+  const auto cpus = static_cast<std::uint32_t>(settings.cpus.size());
+  out.threads = settings.threads != 0 ? settings.threads : cpus;
+  out.quantization = facts.quantization;
   out.activations = {
       .rows = settings.max_num_batched_tokens, .wanted_rows = settings.max_num_seqs, .type = *type};
-  out.kv = kv_layout::of(model, settings.block_size, *type);
+  out.kv = kv_layout::of(model, settings.block_size, *cached);
   out.scheduler.max_model_len = *length;
   out.scheduler.max_num_seqs = settings.max_num_seqs;
   out.scheduler.max_num_batched_tokens = settings.max_num_batched_tokens;
@@ -191,9 +206,10 @@ result<engine_config> derive_config(const engine_settings& settings, const engin
   for (std::size_t g = 0; g < kv_group_count; ++g)
     out.scheduler.blocks[g] = static_cast<std::uint32_t>(out.kv_blocks[g]);
   if (const auto fine = check(out.scheduler); !fine) return fail(fine.error());
-  out.summary = fmt::format("KV cache: {} full and {} sliding blocks of {} positions, {}; {}.",
-                            out.kv_blocks[full], out.kv_blocks[sliding], settings.block_size,
-                            size_text(bytes_of(out.kv, out.kv_blocks)), budget.sum);
+  out.summary =
+      fmt::format("KV cache: {} full and {} sliding blocks of {} positions in {}, {}; {}.",
+                  out.kv_blocks[full], out.kv_blocks[sliding], settings.block_size,
+                  to_string(*cached), size_text(bytes_of(out.kv, out.kv_blocks)), budget.sum);
   return out;
 }
 

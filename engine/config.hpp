@@ -12,6 +12,7 @@
 #include "model/activations.hpp"
 #include "model/config.hpp"
 #include "model/kv_layout.hpp"
+#include "model/weights.hpp"
 #include "scheduler/scheduler_config.hpp"
 
 namespace glimmer {
@@ -20,6 +21,7 @@ namespace glimmer {
 struct engine_facts {
   text_config model;
   std::vector<token_id> end_tokens;
+  load_quantization quantization = load_quantization::none;
   std::uint64_t weight_bytes = 0;  ///< device memory that the weights will take
   std::uint64_t memory_bytes = 0;  ///< of the device
   std::uint64_t free_bytes = 0;    ///< before the weights are loaded
@@ -29,9 +31,10 @@ struct engine_facts {
 struct engine_config {
   scheduler_config scheduler;
   activation_limits activations;
+  load_quantization quantization = load_quantization::none;
   kv_layout kv;
   kv_block_counts kv_blocks{};
-  std::uint32_t threads = 0;  ///< as in the settings
+  std::uint32_t threads = 0;  ///< as in the settings, or one for each processor named there
   std::string summary;        ///< one sentence with the sums, for the log
 };
 

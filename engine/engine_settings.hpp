@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace glimmer {
 
@@ -14,9 +15,13 @@ struct engine_settings {
   std::uint32_t block_size = 16;
   double memory_utilization = 0.9;              ///< share of the device's memory, (0, 1]
   std::optional<std::uint64_t> kv_cache_bytes;  ///< instead of what memory_utilization leaves
-  std::string dtype = "auto";                   ///< auto, bfloat16, float32: of activations and KV
-  bool prefix_caching = true;                   ///< keep computed blocks for later prompts
-  std::uint32_t threads = 0;                    ///< host threads of the device; 0 = one a processor
+  /// int8 or int4: made of plain weights at load; "" or the checkpoint's own method: as stored.
+  std::string quantization;
+  std::string dtype = "auto";           ///< auto, bfloat16, float32: of activations and KV
+  std::string kv_cache_dtype = "auto";  ///< auto (as dtype), bfloat16, fp8 or fp8_e4m3
+  bool prefix_caching = true;           ///< keep computed blocks for later prompts
+  std::uint32_t threads = 0;        ///< host threads of the device; 0 = one a processor (of `cpus`)
+  std::vector<std::uint32_t> cpus;  ///< processors that the threads are pinned to; empty: none
 };
 
 }  // namespace glimmer

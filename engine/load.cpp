@@ -1,5 +1,9 @@
 #include "engine/load.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -9,18 +13,68 @@
 
 namespace glimmer {
 
-engine_facts facts_of(const checkpoint& source, device& home) {
+namespace {
+
+/// Matrices that are quantised already are served as they are, never quantised again.
+result<load_quantization> quantization_of(const checkpoint& source,
+                                          const engine_settings& settings) {
+  const auto& wanted = settings.quantization;
+  const auto& method = source.config.quantization.method();
+  if (wanted.empty() || wanted == method) return load_quantization::none;
+  if (method.empty() && wanted == "int8") return load_quantization::int8;
+  if (method.empty() && wanted == "int4") return load_quantization::int4;
+  return fail(
+      bad_value("quantization", method.empty()
+                                    ? "quantization is '" + wanted +
+                                          "', but the weights are plain; allowed are int8 and int4."
+                                    : "quantization is '" + wanted +
+                                          "', but the weights are quantised already; allowed is " +
+                                          method + ", which is found without the flag."));
+}
+
+result<void> check_cpus(const engine_settings& settings) {
+  const auto there = available_cpus();
+  for (const auto cpu : settings.cpus) {
+    if (std::ranges::find(there, cpu) != there.end()) continue;
+    return fail(bad_value(
+        "cpu_affinity", fmt::format("cpu_affinity names processor {}; this process may run on {}.",
+                                    cpu, fmt::join(there, ", "))));
+  }
+  if (settings.cpus.empty() || settings.threads <= settings.cpus.size()) return {};
+  return fail(bad_value("cpu_threads",
+                        fmt::format("cpu_threads is {}, but cpu_affinity names {} processors: "
+                                    "threads would wait for one another.",
+                                    settings.threads, settings.cpus.size())));
+}
+
+}  // namespace
+
+result<std::unique_ptr<device>> open_cpu_device(const engine_settings& settings) {
+  const char* const forced = std::getenv("GLIMMER_CPU_ISA");
+  const auto set = instruction_set_named(forced != nullptr ? forced : "");
+  if (!set) return fail(set.error());
+  if (const auto fine = check_cpus(settings); !fine) return fail(fine.error());
+  const auto threads =
+      settings.threads != 0 ? settings.threads : static_cast<unsigned>(settings.cpus.size());
+  return make_cpu_device({.threads = threads, .cpus = settings.cpus, .instructions = *set});
+}
+
+result<engine_facts> facts_of(const checkpoint& source, device& home,
+                              const engine_settings& settings) {
+  const auto quantization = quantization_of(source, settings);
+  if (!quantization) return fail(quantization.error());
   const auto info = home.info();
-  return {.model = source.config.text,
-          .end_tokens = end_tokens(source.config, source.defaults),
-          .weight_bytes = weight_bytes(home, source),
-          .memory_bytes = info.memory_bytes,
-          .free_bytes = info.free_bytes};
+  return engine_facts{.model = source.config.text,
+                      .end_tokens = end_tokens(source.config, source.defaults),
+                      .quantization = *quantization,
+                      .weight_bytes = weight_bytes(home, source, *quantization),
+                      .memory_bytes = info.memory_bytes,
+                      .free_bytes = info.free_bytes};
 }
 
 result<std::unique_ptr<executor>> load_executor(device& home, const checkpoint& source,
                                                 const engine_config& config) {
-  auto weights = load_weights(home, source);
+  auto weights = load_weights(home, source, config.quantization);
   if (!weights) return fail(weights.error());
   const auto& model = source.config.text;
   auto text = decoder::make(home, model, std::move(*weights), config.activations);
@@ -38,14 +92,17 @@ result<std::unique_ptr<offline_engine>> offline_engine::load(const std::filesyst
                                                              const engine_settings& settings) {
   const auto source = open_checkpoint(folder);
   if (!source) return fail(source.error());
-  auto home = make_cpu_device({.threads = settings.threads});
-  const auto facts = facts_of(*source, *home);
-  const auto config = derive_config(settings, facts);
+  auto opened = open_cpu_device(settings);
+  if (!opened) return fail(opened.error());
+  auto home = std::move(*opened);
+  const auto facts = facts_of(*source, *home, settings);
+  if (!facts) return fail(facts.error());
+  const auto config = derive_config(settings, *facts);
   if (!config) return fail(config.error());
   auto steps = load_executor(*home, *source, *config);
   if (!steps) return fail(steps.error());
 
-  auto engine = std::make_unique<offline_engine>(config->scheduler, facts.model.vocab_size,
+  auto engine = std::make_unique<offline_engine>(config->scheduler, facts->model.vocab_size,
                                                  std::move(*steps));
   engine->device_ = std::move(home);
   engine->summary_ = config->summary;

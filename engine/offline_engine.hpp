@@ -58,6 +58,7 @@ class offline_engine {
   scheduler_stats stats() const { return scheduler_.stats(); }
   /// The first broken rule of the scheduler's books, or nothing.
   std::optional<std::string> check_invariants() const { return scheduler_.check_invariants(); }
+  std::int64_t vocab_size() const { return vocab_size_; }
   const std::string& summary() const { return summary_; }
 
  private:

@@ -13,7 +13,6 @@
 #include "actors/real_clock.hpp"
 #include "engine/load.hpp"
 #include "engine/script_stepper.hpp"
-#include "gpu/cpu/cpu_device.hpp"
 #include "model/checkpoint.hpp"
 #include "protocol/openai/models_list.hpp"
 #include "tokenizer/chat_template.hpp"
@@ -193,12 +192,15 @@ result<assembly> assemble(const server_options& options, engine_events events,
   const event_log log{parse_log_level(options.log_level)};
   auto model = open_model(options);
   if (!model) return fail(model.error());
-  auto home = make_cpu_device({.threads = options.engine.threads});
-  auto config = derive_config(options.engine, facts_of(*model->source, *home));
+  auto home = open_cpu_device(options.engine);
+  if (!home) return fail(home.error());
+  const auto facts = facts_of(*model->source, **home, options.engine);
+  if (!facts) return fail(facts.error());
+  auto config = derive_config(options.engine, *facts);
   if (!config) return fail(config.error());
   const auto sampling = chosen_sampling(options.generation_config, *model->source);
   if (!sampling) return fail(sampling.error());
-  auto steps = plan_stepper(options, *model, std::move(home), *config);
+  auto steps = plan_stepper(options, *model, std::move(*home), *config);
   if (!steps) return fail(steps.error());
   log_start(log, options, *model->source, *config);
   log_template(log, model->folder);

@@ -139,6 +139,49 @@ result<void> dtype_name(server_options& options, values v) {
   return refuse(fmt::format("'{}' is not known; auto, bfloat16 and float32 are", v[0]));
 }
 
+/// "3" or "0-3".
+result<range> cpu_range(std::string_view text) {
+  const auto dash = text.find('-');
+  const auto first = whole_number(std::string{text.substr(0, dash)}, {0, 4095});
+  if (!first) return fail(first.error());
+  const bool one = dash == text.npos;
+  const auto last = one ? first : whole_number(std::string{text.substr(dash + 1)}, {*first, 4095});
+  if (!last) return fail(last.error());
+  return range{*first, *last};
+}
+
+/// "0-3,8"
+result<void> cpu_list(server_options& options, values v) {
+  std::vector<std::uint32_t> cpus;
+  for (std::size_t at = 0; at <= v[0].size();) {
+    const auto comma = std::min(v[0].find(',', at), v[0].size());
+    const auto part = cpu_range(std::string_view{v[0]}.substr(at, comma - at));
+    if (!part) return fail(part.error());
+    for (auto cpu = part->least; cpu <= part->most; ++cpu) {
+      if (std::ranges::find(cpus, cpu) != cpus.end())
+        return refuse(fmt::format("processor {} is named twice", cpu));
+      cpus.push_back(static_cast<std::uint32_t>(cpu));
+    }
+    at = comma + 1;
+  }
+  options.engine.cpus = std::move(cpus);
+  return {};
+}
+
+/// The names of stored formats are allowed where the checkpoint has them, for whoever is used to
+/// give them.
+result<void> quantization_name(server_options& options, values v) {
+  for (const auto* known : {"int8", "int4", "compressed-tensors", "fp8", "modelopt"}) {
+    if (v[0] == known) {
+      options.engine.quantization = v[0];
+      return {};
+    }
+  }
+  return refuse(fmt::format(
+      "'{}' is not known; int8 and int4 quantise at load, a stored format is found by itself",
+      v[0]));
+}
+
 result<void> log_level(server_options& options, values v) {
   for (const auto* known : {"debug", "info", "warning", "error"}) {
     if (v[0] == known) {
@@ -174,9 +217,14 @@ result<void> media_limit(server_options&, values v) {
   return {};
 }
 
-result<void> kv_dtype(server_options&, values v) {
-  if (v[0] == "auto" || v[0] == "bfloat16" || v[0] == "bf16") return {};
-  return refuse(fmt::format("'{}' is not supported; auto and bfloat16 are", v[0]));
+result<void> kv_dtype(server_options& options, values v) {
+  for (const auto* known : {"auto", "bfloat16", "fp8", "fp8_e4m3"}) {
+    if (v[0] == known) {
+      options.engine.kv_cache_dtype = v[0];
+      return {};
+    }
+  }
+  return refuse(fmt::format("'{}' is not known; auto, bfloat16, fp8 and fp8_e4m3 are", v[0]));
 }
 
 result<void> attention_backend(server_options& options, values v) {
@@ -206,8 +254,6 @@ result<void> absent(server_options&, values) {
 }
 
 constexpr char no_speculation[] = "drafting is not supported yet; start without it";
-constexpr char no_quantization[] =
-    "nothing is quantised at load yet; the format of a quantised checkpoint is found by itself";
 constexpr char no_template[] = "templates are not read; the model's own prompt format is built in";
 constexpr char no_lora[] = "adapters are not supported";
 constexpr char no_tls[] = "TLS is not supported yet; put a proxy in front";
@@ -267,10 +313,12 @@ constexpr auto rows = std::to_array<row>({
      memory_utilization},
     {"kv-cache-memory", "engine", arity::one, "bytes of KV cache, instead of what is left",
      setting<&engine_settings::kv_cache_bytes, 1, UINT64_MAX>},
-    {"kv-cache-dtype", "engine", arity::one, "auto or bfloat16", kv_dtype},
+    {"kv-cache-dtype", "engine", arity::one, "auto (as dtype), bfloat16 or fp8 (half the memory)",
+     kv_dtype},
     {"dtype", "engine", arity::one, "auto, bfloat16 or float32", dtype_name},
     {"cpu-threads", "engine", arity::one, "threads that compute; 0 = one per core",
      setting<&engine_settings::threads, 0, 1024>},
+    {"cpu-affinity", "engine", arity::one, "processors to pin them to, as in 0-3,8", cpu_list},
     {"tensor-parallel-size", "engine", arity::one, "devices per replica", tensor_parallel},
     {"pipeline-parallel-size", "engine", arity::one, "1", only_one},
     {"data-parallel-size", "engine", arity::one, "1", only_one},
@@ -284,7 +332,8 @@ constexpr auto rows = std::to_array<row>({
     {"no-enable-prefix-caching", "engine", arity::none, "compute every prompt anew",
      flag<&engine_settings::prefix_caching, false>},
     {"limit-mm-per-prompt", "engine", arity::one, "JSON; images are refused for now", media_limit},
-    {"quantization", "engine", arity::one, "refused for now", absent<no_quantization>},
+    {"quantization", "engine", arity::one, "int8 or int4: quantise plain weights at load",
+     quantization_name},
     {"speculative-config", "engine", arity::one, "refused for now", absent<no_speculation>},
     {"enable-lora", "engine", arity::none, "refused", absent<no_lora>},
 

@@ -12,8 +12,14 @@ bool is_weight(dtype t) {
   return is_activation(t) || t == dtype::f16;
 }
 
+/// Quantised before it comes here, by whoever made the checkpoint.
 bool is_quantised(dtype t) {
   return t == dtype::f8_e4m3 || t == dtype::f4_pair;
+}
+
+/// Quantised by `pack`.
+bool is_grouped(dtype t) {
+  return t == dtype::i8 || t == dtype::i4_pair;
 }
 
 /// Blocks of some size that cover a whole.
@@ -47,7 +53,8 @@ void check_activation(const tensor& t) {
 void check_cache(const kv_cache& cache) {
   GLIMMER_ASSERT(cache.keys.shape.rank == 4, "a cache is [blocks, block_size, kv_heads, head_dim]");
   GLIMMER_ASSERT(same_form(cache.keys, cache.values), "keys and values have one form");
-  GLIMMER_ASSERT(is_activation(cache.keys.type), "a cache is bf16 or f32");
+  GLIMMER_ASSERT(is_activation(cache.keys.type) || cache.keys.type == dtype::f8_e4m3,
+                 "a cache is bf16, f32 or f8_e4m3");
 }
 
 void check_layout(const attention_layout& layout) {
@@ -75,7 +82,7 @@ void check_attention_shape(const attention_shape& shape, const kv_cache& cache) 
 
 std::size_t checked_ops::packed_bytes(matrix_extent extent, dtype source) const {
   GLIMMER_ASSERT(extent.out > 0 && extent.in > 0, "a matrix has rows and columns");
-  GLIMMER_ASSERT(is_weight(source) || is_quantised(source),
+  GLIMMER_ASSERT(is_weight(source) || is_quantised(source) || is_grouped(source),
                  "weights are bf16, f16, f32 or quantised");
   GLIMMER_ASSERT(source != dtype::f4_pair || extent.in % f4_block == 0,
                  "rows of f4_pair are whole blocks");
@@ -85,7 +92,8 @@ std::size_t checked_ops::packed_bytes(matrix_extent extent, dtype source) const 
 void checked_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) {
   const std::int64_t width = to.source == dtype::f4_pair ? to.in / 2 : to.in;
   GLIMMER_ASSERT(rows.shape.rank == 2 && rows.shape[1] == width, "rows are as wide as the matrix");
-  GLIMMER_ASSERT(rows.type == to.source, "rows come in the matrix's source type");
+  GLIMMER_ASSERT(is_grouped(to.source) ? is_weight(rows.type) : rows.type == to.source,
+                 "rows come in the matrix's source type");
   GLIMMER_ASSERT(row >= 0 && row + rows.shape[0] <= to.out, "rows lie inside the matrix");
   check_storage(to, packed_bytes({to.out, to.in}, to.source));
   inner_.pack(s, to, row, rows);
@@ -93,7 +101,7 @@ void checked_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t ro
 
 void checked_ops::pack_scales(stream_handle s, const packed_matrix& to, std::int64_t row,
                               tensor scales) {
-  GLIMMER_ASSERT(is_quantised(to.source), "only quantised matrices have block scales");
+  GLIMMER_ASSERT(is_quantised(to.source), "only matrices quantised before have scales to pack");
   const bool eight = to.source == dtype::f8_e4m3;
   const std::int64_t height = eight ? f8_block : 1;
   GLIMMER_ASSERT(

@@ -65,13 +65,14 @@ struct memory_plan {
   std::size_t staging = 0;
 };
 
-memory_plan plan_memory(device& home, const checkpoint& source) {
+memory_plan plan_memory(device& home, const checkpoint& source, load_quantization quantization) {
   memory_plan plan;
   for (const auto& e : expected_tensors(source.config)) {
     if (e.of != expected_tensor::part::text) continue;
     if (is_matrix(e)) {
       const auto& m = matrix_of(source, e.name);
-      plan.resident += aligned(home.operations().packed_bytes(m.extent, m.source()));
+      plan.resident +=
+          aligned(home.operations().packed_bytes(m.extent, packed_type(m, quantization)));
       plan.staging = std::max(plan.staging, staged_bytes(m));
     } else if (e.name == embedding_name) {
       const auto* t = source.files.find(e.name);
@@ -89,9 +90,10 @@ memory_plan plan_memory(device& home, const checkpoint& source) {
 class weight_loader {
  public:
   weight_loader(device& home, const checkpoint& source, const device_buffer& resident,
-                const device_buffer& staging)
+                const device_buffer& staging, load_quantization quantization)
       : home_{home},
         source_{source},
+        quantization_{quantization},
         resident_{resident},
         staging_{staging},
         stream_{home.make_stream()} {}
@@ -117,14 +119,15 @@ class weight_loader {
   packed_matrix matrix(const std::string& name) {
     const auto& m = matrix_of(source_, name);
     if (auto right = check_values(source_.files, m); !right && !refusal_) refusal_ = right.error();
-    const auto bytes = home_.operations().packed_bytes(m.extent, m.source());
+    const auto type = packed_type(m, quantization_);
+    const auto bytes = home_.operations().packed_bytes(m.extent, type);
     const packed_matrix to{.storage = take(dtype::u8, {static_cast<std::int64_t>(bytes)}, bytes),
                            .out = m.extent.out,
                            .in = m.extent.in,
-                           .source = m.source(),
+                           .source = type,
                            .scale = m.rule()};
     by_rows(*m.values, [&](row_range rows, std::span<const std::byte> part) {
-      const auto staged = staging_.view(to.source, {rows.count, m.values->shape[1]});
+      const auto staged = staging_.view(m.source(), {rows.count, m.values->shape[1]});
       home_.upload(stream_, staged, part);
       home_.operations().pack(stream_, to, rows.begin, staged);
     });
@@ -185,6 +188,7 @@ class weight_loader {
 
   device& home_;
   const checkpoint& source_;
+  load_quantization quantization_;
   const device_buffer& resident_;
   const device_buffer& staging_;
   stream_handle stream_;
@@ -214,18 +218,26 @@ layer_weights load_layer(weight_loader& load, std::int64_t layer) {
 
 }  // namespace
 
-std::size_t weight_bytes(device& home, const checkpoint& source) {
-  const auto plan = plan_memory(home, source);
+dtype packed_type(const stored_matrix& m, load_quantization quantization) {
+  if (m.scheme != weight_scheme::plain || quantization == load_quantization::none)
+    return m.source();
+  const bool eight = quantization == load_quantization::int8 || m.module == "lm_head";
+  return eight ? dtype::i8 : dtype::i4_pair;
+}
+
+std::size_t weight_bytes(device& home, const checkpoint& source, load_quantization quantization) {
+  const auto plan = plan_memory(home, source, quantization);
   return plan.resident + plan.staging;
 }
 
-result<decoder_weights> load_weights(device& home, const checkpoint& source) {
-  const auto plan = plan_memory(home, source);
+result<decoder_weights> load_weights(device& home, const checkpoint& source,
+                                     load_quantization quantization) {
+  const auto plan = plan_memory(home, source, quantization);
   auto resident = home.allocate(plan.resident);
   if (!resident) return fail(resident.error());
   const auto staging = home.allocate(plan.staging);
   if (!staging) return fail(staging.error());
-  weight_loader load{home, source, *resident, *staging};
+  weight_loader load{home, source, *resident, *staging, quantization};
   decoder_weights weights;
   weights.embedding = load.table(std::string{embedding_name});
   for (std::int64_t i = 0; i < source.config.text.layers; ++i) {

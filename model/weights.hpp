@@ -37,11 +37,20 @@ struct decoder_weights {
   std::vector<device_buffer> buffers;
 };
 
+/// What plain matrices become on their way to the device. `int4` leaves the head at 8 bits, whose
+/// errors go straight into the logits. Tables and norms stay as they are.
+enum class load_quantization : std::uint8_t { none, int8, int4 };
+
+/// The type that a matrix has on the device.
+dtype packed_type(const stored_matrix& m, load_quantization quantization);
+
 /// Bytes of device memory that `load_weights` will take, staging included.
-std::size_t weight_bytes(device& home, const checkpoint& source);
+std::size_t weight_bytes(device& home, const checkpoint& source,
+                         load_quantization quantization = load_quantization::none);
 
 /// Uploads and packs the text decoder's weights. Reads the mapped files once, front to back.
 /// Blocks until all is on the device.
-result<decoder_weights> load_weights(device& home, const checkpoint& source);
+result<decoder_weights> load_weights(device& home, const checkpoint& source,
+                                     load_quantization quantization = load_quantization::none);
 
 }  // namespace glimmer

@@ -15,6 +15,8 @@ struct lanes_avx2 {
   /// So many that sums, weights and one factor fit into 16 registers.
   static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
   static constexpr int queries_at_once = 1;
+  /// 16 KiB of widened weights: half of the first cache.
+  static constexpr std::int64_t widened_terms = 256;
 
   __m256 a;
   __m256 b;
@@ -25,6 +27,9 @@ struct lanes_avx2 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16_bits), 16));
   }
   static __m128i eight(const void* x) { return _mm_loadu_si128(static_cast<const __m128i*>(x)); }
+  static __m128i eight_bytes(const std::byte* x) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x));
+  }
   static __m256i eight_words(const void* x) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(x));
   }
@@ -37,6 +42,9 @@ struct lanes_avx2 {
   }
   static lanes_avx2 load(const f16* x, all_lanes) {
     return {_mm256_cvtph_ps(eight(x)), _mm256_cvtph_ps(eight(x + 8))};
+  }
+  static lanes_avx2 load(const f8* x, all_lanes) {
+    return {square_of_keys<lanes_avx2>::eight(x), square_of_keys<lanes_avx2>::eight(x + 8)};
   }
   template <class T>
   static lanes_avx2 load(const T* x, first_lanes lanes) {
@@ -87,6 +95,26 @@ struct lanes_avx2 {
             f4_values(_mm256_srli_epi32(_mm256_cvtepu8_epi32(_mm_srli_si128(eight(pairs), 8)), 4))};
   }
 
+  /// 16 signed bytes.
+  static lanes_avx2 i8_values(const std::byte* codes) {
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight_bytes(codes))),
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight_bytes(codes + 8)))};
+  }
+  /// The lower and the upper halves of 16 bytes, 0 .. 15.
+  static __m256 low_nibble(const std::byte* bytes) {
+    const __m256i wide = _mm256_cvtepu8_epi32(eight_bytes(bytes));
+    return _mm256_cvtepi32_ps(_mm256_and_si256(wide, _mm256_set1_epi32(15)));
+  }
+  static __m256 high_nibble(const std::byte* bytes) {
+    return _mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_cvtepu8_epi32(eight_bytes(bytes)), 4));
+  }
+  static lanes_avx2 low_nibbles(const std::byte* pairs) {
+    return {low_nibble(pairs), low_nibble(pairs + 8)};
+  }
+  static lanes_avx2 high_nibbles(const std::byte* pairs) {
+    return {high_nibble(pairs), high_nibble(pairs + 8)};
+  }
+
   void store(float* x, all_lanes) const {
     _mm256_storeu_ps(x, a);
     _mm256_storeu_ps(x + 8, b);
@@ -122,6 +150,7 @@ struct lanes_avx2 {
             _mm256_castsi256_ps(_mm256_and_si256(rounded_bits(b), mask))};
   }
   static float one(float x) { return x; }
+  static float one(f8 x) { return square_of_keys<lanes_avx2>::one(x); }
   static float one(bf16 x) {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
   }

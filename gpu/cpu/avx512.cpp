@@ -14,6 +14,8 @@ struct lanes_avx512 {
   static constexpr const char* name = "avx512";
   static constexpr int panels_for(int) { return 4; }
   static constexpr int queries_at_once = 4;
+  /// 32 KiB of widened weights, in four panels.
+  static constexpr std::int64_t widened_terms = 128;
 
   __m512 v;
 
@@ -41,6 +43,16 @@ struct lanes_avx512 {
   }
   static lanes_avx512 load(const f16* x, first_lanes lanes) {
     return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask(lanes), x))};
+  }
+  static lanes_avx512 load(const f8* x, all_lanes) {
+    using eighths = square_of_keys<lanes_avx512>;
+    return {
+        _mm512_insertf32x8(_mm512_castps256_ps512(eighths::eight(x)), eighths::eight(x + 8), 1)};
+  }
+  static lanes_avx512 load(const f8* x, first_lanes lanes) {
+    alignas(16) f8 whole[16] = {};
+    __builtin_memcpy(whole, x, static_cast<std::size_t>(lanes.count));
+    return load(whole, all_lanes{});
   }
   /// 16 pairs of bf16: the first of each pair, the second of each pair.
   static lanes_avx512 low_halves(const std::byte* pairs) {
@@ -83,6 +95,19 @@ struct lanes_avx512 {
     return f4_values(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes(pairs)), 4));
   }
 
+  /// 16 signed bytes.
+  static lanes_avx512 i8_values(const std::byte* codes) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes(codes)))};
+  }
+  /// The halves of 16 bytes, 0 .. 15.
+  static lanes_avx512 low_nibbles(const std::byte* pairs) {
+    return {_mm512_cvtepi32_ps(
+        _mm512_and_si512(_mm512_cvtepu8_epi32(bytes(pairs)), _mm512_set1_epi32(15)))};
+  }
+  static lanes_avx512 high_nibbles(const std::byte* pairs) {
+    return {_mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes(pairs)), 4))};
+  }
+
   void store(float* x, all_lanes) const { _mm512_storeu_ps(x, v); }
   void store(float* x, first_lanes lanes) const { _mm512_mask_storeu_ps(x, mask(lanes), v); }
   void store(bf16* x, all_lanes) const {
@@ -106,6 +131,7 @@ struct lanes_avx512 {
     return {_mm512_castsi512_ps(_mm512_and_si512(rounded_bits(), _mm512_set1_epi32(-65536)))};
   }
   static float one(float x) { return x; }
+  static float one(f8 x) { return square_of_keys<lanes_avx512>::one(x); }
   static float one(bf16 x) {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
   }

@@ -59,6 +59,20 @@ inline bf16 to_bf16(float x) {
   return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
 
+/// Rounds to nearest, ties to even, and saturates at +-448; a NaN stays one.
+inline f8 to_f8(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = bits >> 24 & 0x80u;
+  const std::uint32_t size = bits & 0x7fffffffu;
+  if (size > 0x7f800000u) return {static_cast<std::uint8_t>(sign | 0x7fu)};
+  if (size < 0x3c800000u) {  // below 2^-6: whole multiples of 2^-9
+    const float steps = std::nearbyint(std::bit_cast<float>(size) * 512.0f);
+    return {static_cast<std::uint8_t>(sign | static_cast<std::uint32_t>(steps))};
+  }
+  const std::uint32_t rounded = ((size + 0x7ffffu + (size >> 20 & 1u)) >> 20) - (120u << 3);
+  return {static_cast<std::uint8_t>(sign | (rounded < 0x7eu ? rounded : 0x7eu))};
+}
+
 /// One rounding to the type of an activation; none for f32.
 template <class T>
 T narrow(float x);
@@ -71,6 +85,11 @@ inline float narrow<float>(float x) {
 template <>
 inline bf16 narrow<bf16>(float x) {
   return to_bf16(x);
+}
+
+template <>
+inline f8 narrow<f8>(float x) {
+  return to_f8(x);
 }
 
 }  // namespace glimmer

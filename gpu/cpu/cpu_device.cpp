@@ -1,6 +1,7 @@
 #include "gpu/cpu/cpu_device.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <cstring>
 #include <mutex>
@@ -148,6 +149,32 @@ std::vector<instruction_set> available_instruction_sets() {
   if (avx512) sets.push_back(instruction_set::avx512);
 #endif
   return sets;
+}
+
+result<instruction_set> instruction_set_named(std::string_view name) {
+  const auto sets = available_instruction_sets();
+  if (name.empty()) return sets.back();
+  std::string allowed;
+  for (const auto set : sets) {
+    if (to_string(set) == name) return set;
+    allowed += (allowed.empty() ? "" : ", ") + std::string{to_string(set)};
+  }
+  return fail(bad_value(
+      "cpu_isa",
+      fmt::format("The instruction set is set to '{}', which {}; allowed here are {}.", name,
+                  name == "avx2" || name == "avx512" ? "this processor does not have"
+                                                     : "no code here is made for",
+                  allowed)));
+}
+
+std::vector<unsigned> available_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<unsigned> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
 }
 
 std::unique_ptr<cpu_device> make_cpu_device(const cpu_device_options& options) {

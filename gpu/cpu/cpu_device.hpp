@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "gpu/device.hpp"
 
 namespace glimmer {
@@ -18,6 +19,13 @@ std::string_view to_string(instruction_set set);
 
 /// What this processor can run, slowest first; `plain` always.
 std::vector<instruction_set> available_instruction_sets();
+
+/// The set of that name, for an operator who forces one; the fastest for "". Fails, and says what
+/// is allowed, for a name that is not known and for a set that this processor does not have.
+result<instruction_set> instruction_set_named(std::string_view name);
+
+/// Processors that this process may run on, in order.
+std::vector<unsigned> available_cpus();
 
 struct cpu_device_options {
   unsigned threads = 0;        ///< of the compute arena; 0 = one per processor

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "gpu/cpu/cpu_ops.hpp"
+#include "gpu/cpu/group_quantise.hpp"
 #include "gpu/cpu/host_view.hpp"
 #include "gpu/cpu/packing.hpp"
 
@@ -105,10 +106,7 @@ void pack_lane(std::byte* panel, std::int64_t lane, const std::byte* row, std::s
   }
 }
 
-void pack_row(const packed_matrix& to, const panel_layout& layout, std::int64_t row,
-              const std::byte* from) {
-  std::byte* const panel = host<std::byte>(to.storage) + (row / panel_width) * layout.panel_bytes;
-  const std::int64_t lane = row % panel_width;
+void pack_row(const packed_matrix& to, std::byte* panel, std::int64_t lane, const std::byte* from) {
   if (to.source == dtype::f4_pair) {
     for (std::int64_t k = 0; k < to.in; k += 2)
       panel[f4_codes_at({.lane = lane, .k = k})] = from[k / 2];
@@ -120,6 +118,14 @@ void pack_row(const packed_matrix& to, const panel_layout& layout, std::int64_t 
   } else {
     pack_lane<std::uint32_t>(panel, lane, from, bytes);
   }
+}
+
+/// One row of wider weights into an i8 or i4_pair panel, by way of `wide` [in].
+void quantise_row(const cpu_kernels& kernels, const packed_matrix& to, std::byte* panel,
+                  std::int64_t lane, const_elements from, float* wide) {
+  kernels.convert({.data = wide, .type = dtype::f32}, from, to.in);
+  const weight_run row{.values = wide, .count = to.in};
+  to.source == dtype::i8 ? quantise_i8(panel, lane, row) : quantise_i4(panel, lane, row);
 }
 
 /// One row of scales [in / 16] into its lane.
@@ -149,15 +155,25 @@ std::size_t cpu_ops::packed_bytes(matrix_extent extent, dtype source) const {
 
 void cpu_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, tensor rows) {
   queue(s, [this, to, row, rows](stream_state&) {
-    const panel_layout layout({.out = to.out, .in = to.in}, to.source);
+    const std::int64_t panel_bytes =
+        panel_layout({.out = to.out, .in = to.in}, to.source).panel_bytes;
     // One task a panel: its rows share cache lines.
     const std::int64_t first = row / panel_width;
     const std::int64_t panels = cut{panel_width}.of(row + rows.shape[0]) - first;
     arena_.for_each(static_cast<std::size_t>(panels), [&](std::size_t task) {
       const std::int64_t begin = (first + static_cast<std::int64_t>(task)) * panel_width;
       const std::int64_t end = std::min(begin + panel_width, row + rows.shape[0]);
-      for (std::int64_t r = std::max(begin, row); r < end; ++r)
-        pack_row(to, layout, r, host_at(rows, (r - row) * rows.shape[1]));
+      const bool quantises = to.source == dtype::i8 || to.source == dtype::i4_pair;
+      std::byte* const panel = host<std::byte>(to.storage) + begin / panel_width * panel_bytes;
+      float* const wide = quantises ? arena_.scratch(static_cast<std::size_t>(to.in)) : nullptr;
+      for (std::int64_t r = std::max(begin, row); r < end; ++r) {
+        const auto from = const_elements_at(rows, (r - row) * rows.shape[1]);
+        if (quantises) {
+          quantise_row(kernels_, to, panel, r - begin, from, wide);
+        } else {
+          pack_row(to, panel, r - begin, static_cast<const std::byte*>(from.data));
+        }
+      }
     });
   });
 }

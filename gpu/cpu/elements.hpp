@@ -30,6 +30,16 @@ struct f4_pair {
   std::uint8_t bits;
 };
 
+/// A whole number of -127 .. 127.
+struct i8 {
+  std::int8_t bits;
+};
+
+/// Two numbers of -8 .. 7, stored + 8, the low half first.
+struct i4_pair {
+  std::uint8_t bits;
+};
+
 /// A run of elements in host memory, its type known at run time.
 struct elements {
   void* data = nullptr;
@@ -56,11 +66,20 @@ void with_weight(dtype type, const Body& body) {
   with_activation(type, body);
 }
 
+/// Calls body(T{}) with the element type of a KV cache.
+template <class Body>
+void with_cached(dtype type, const Body& body) {
+  if (type == dtype::f8_e4m3) return body(f8{});
+  with_activation(type, body);
+}
+
 /// Calls body(T{}) with the stored type of a packed matrix.
 template <class Body>
 void with_packed(dtype type, const Body& body) {
   if (type == dtype::f8_e4m3) return body(f8{});
   if (type == dtype::f4_pair) return body(f4_pair{});
+  if (type == dtype::i8) return body(i8{});
+  if (type == dtype::i4_pair) return body(i4_pair{});
   with_weight(type, body);
 }
 

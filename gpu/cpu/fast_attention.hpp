@@ -140,7 +140,7 @@ void fast_attend(const tile_queries& queries) {
 
 template <class L>
 void fast_load_values(float* values, const tile_rows& rows) {
-  with_activation(rows.type, [&](auto tag) {
+  with_cached(rows.type, [&](auto tag) {
     using T = decltype(tag);
     for (std::int64_t j = 0; j < key_tile; ++j) {
       const T* const row = static_cast<const T*>(rows.row[j]);
@@ -156,7 +156,7 @@ void fast_load_values(float* values, const tile_rows& rows) {
 /// Squares of 8 keys by 8 components are turned in registers; a rest of components one by one.
 template <class L>
 void fast_load_keys(float* keys, const tile_rows& rows) {
-  with_activation(rows.type, [&](auto tag) {
+  with_cached(rows.type, [&](auto tag) {
     using T = decltype(tag);
     constexpr std::int64_t side = 8;
     const std::int64_t squares_end = rows.head_dim / side * side;

@@ -8,7 +8,9 @@
 namespace glimmer {
 
 // One chain of fused multiply-adds per output, in the order of k: so tiling is free to follow the
-// registers, and a row has the same bits in a block of one row and of six.
+// registers, and a row has the same bits in a block of one row and of six. Codes of quantised
+// formats are widened in registers for a single block of rows; for more, once into scratch memory,
+// which every block then reads as f32: the same weights, so the same bits.
 
 /// Rows of the largest block.
 inline constexpr std::int64_t block_rows_max = 6;
@@ -17,6 +19,12 @@ inline constexpr std::int64_t block_rows_max = 6;
 struct block_corner {
   std::int64_t row = 0;
   std::int64_t panel = 0;
+};
+
+/// Terms [begin, end) of a sum.
+struct k_range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
 };
 
 /// sums[r][p] += x[r][k] * w[p]
@@ -37,9 +45,19 @@ enum class of_pair { first, second };
 
 /// Columns that share the scales in registers; unscaled panels have no such bound.
 template <class W>
-inline constexpr std::int64_t scale_span = std::is_same_v<W, f8>        ? f8_block
-                                           : std::is_same_v<W, f4_pair> ? f4_block
-                                                                        : std::int64_t{1} << 40;
+inline constexpr std::int64_t scale_span = std::int64_t{1} << 40;
+template <>
+inline constexpr std::int64_t scale_span<f8> = f8_block;
+template <>
+inline constexpr std::int64_t scale_span<f4_pair> = f4_block;
+template <>
+inline constexpr std::int64_t scale_span<i8> = i8_block;
+template <>
+inline constexpr std::int64_t scale_span<i4_pair> = i4_block;
+
+/// Formats whose widening takes arithmetic.
+template <class W>
+inline constexpr bool has_scales = scale_span<W> <= f8_block;
 
 /// The scales of each panel's block at k. L::f8_values gives values / 256, so that factor is in the
 /// scale of f8 here; a power of two moves no rounding.
@@ -58,6 +76,12 @@ template <class L, class W, int Panels>
       scale[p] = block * L::all(scales.rule.multiplier);
       // A division by 1 moves no bit, and takes as long as a block's products.
       if (scales.rule.divisor != 1) scale[p] = scale[p] / L::all(scales.rule.divisor);
+    } else if constexpr (std::is_same_v<W, i8>) {
+      scale[p] = L::load(reinterpret_cast<const bf16*>(panel[p] + k / i8_block * i8_block_bytes),
+                         all_lanes{});
+    } else if constexpr (std::is_same_v<W, i4_pair>) {
+      scale[p] = L::load(reinterpret_cast<const bf16*>(panel[p] + k / i4_block * i4_block_bytes),
+                         all_lanes{});
     }
   }
 }
@@ -79,6 +103,15 @@ template <class L, class W, of_pair Which, int Panels>
       // f4_codes_at of packing.hpp in two additions.
       const std::byte* const codes = panel[p] + (8 * k + (k & -f4_block) + panel_width);
       w[p] = (first ? L::low_f4(codes) : L::high_f4(codes)) * scale[p];
+    } else if constexpr (std::is_same_v<W, i8>) {
+      // i8_code_at, with the 32 bytes of scales that stand before each 1024 of codes.
+      const std::byte* const codes = panel[p] + (16 * k + k / i8_block * 32 + 32);
+      w[p] = L::i8_values(codes + (first ? 0 : panel_width)) * scale[p];
+    } else if constexpr (std::is_same_v<W, i4_pair>) {
+      // i4_codes_at likewise. (code - 8) * scale in one rounding, whichever way it is written.
+      const std::byte* const codes = panel[p] + (8 * k + (k & -i4_block) + 32);
+      const L code = first ? L::low_nibbles(codes) : L::high_nibbles(codes);
+      w[p] = L::fma(code, scale[p], scale[p] * L::all(-8.0f));
     } else if constexpr (!std::is_same_v<W, bf16>) {
       w[p] = L::load(reinterpret_cast<const W*>(pair) + (first ? 0 : panel_width), all_lanes{});
     } else if constexpr (first) {
@@ -140,7 +173,65 @@ void multiply_rows(const matmul_tile& t, std::int64_t row) {
 }
 
 template <class L, class W>
+void multiply_tile(const matmul_tile& t);
+
+/// wide [terms, 16] = weights of one panel as f32, from a multiple of 128 on.
+template <class L, class W>
+void widen_panel(float* wide, const std::byte* from, const panel_scales& scales, k_range range) {
+  const std::byte* const panel[1] = {from};
+  L scale[1];
+  L w[1];
+  std::int64_t k = range.begin;
+  const auto put = [&] {
+    w[0].store(wide, all_lanes{});
+    wide += panel_width;
+  };
+  while (k < range.end) {
+    const std::int64_t end = range.end - k < scale_span<W> ? range.end : k + scale_span<W>;
+    load_scales<L, W>(scale, panel, scales, k);
+    for (; k + 2 <= end; k += 2) {
+      load_weights<L, W, of_pair::first>(w, panel, scale, k);
+      put();
+      load_weights<L, W, of_pair::second>(w, panel, scale, k);
+      put();
+    }
+    if (k < end) {
+      load_weights<L, W, of_pair::first>(w, panel, scale, k++);
+      put();
+    }
+  }
+}
+
+/// All rows of the tile over weights that are widened once, some panels and terms at a time.
+template <class L, class W>
+void multiply_widened(const matmul_tile& t) {
+  constexpr std::int64_t panels = L::panels_for(block_rows_max);
+  constexpr std::int64_t terms = L::widened_terms;
+  alignas(64) float wide[panels * terms * panel_width];
+  matmul_tile part = t;
+  part.weights = reinterpret_cast<const std::byte*>(wide);
+  part.panel_bytes = terms * panel_width * static_cast<std::int64_t>(sizeof(float));
+  part.k_begin = 0;
+  for (std::int64_t panel = 0; panel < t.panels; panel += panels) {
+    part.panels = t.panels - panel < panels ? t.panels - panel : panels;
+    part.sums = t.sums + panel * panel_width;
+    for (std::int64_t k = t.k_begin; k < t.k_end; k += terms) {
+      const std::int64_t end = t.k_end - k < terms ? t.k_end : k + terms;
+      for (std::int64_t p = 0; p < part.panels; ++p)
+        widen_panel<L, W>(wide + p * terms * panel_width, t.weights + (panel + p) * t.panel_bytes,
+                          t.scales, {.begin = k, .end = end});
+      part.x = t.x + k;
+      part.k_end = end - k;
+      multiply_tile<L, float>(part);
+    }
+  }
+}
+
+template <class L, class W>
 void multiply_tile(const matmul_tile& t) {
+  if constexpr (has_scales<W>) {
+    if (t.rows > block_rows_max) return multiply_widened<L, W>(t);
+  }
   using function = void (*)(const matmul_tile&, std::int64_t);
   constexpr function by_rows[] = {multiply_rows<L, W, 1>, multiply_rows<L, W, 2>,
                                   multiply_rows<L, W, 3>, multiply_rows<L, W, 4>,

@@ -2,6 +2,7 @@
 
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
+#include "gpu/cpu/plain.hpp"
 
 namespace glimmer {
 
@@ -37,6 +38,8 @@ void fast_silu_product(elements gate, const_elements up, std::int64_t count) {
 
 template <class L>
 void fast_convert(elements out, const_elements x, std::int64_t count) {
+  // Only new keys and values become f8: too few to be worth a second version.
+  if (out.type == dtype::f8_e4m3) return plain_convert(out, x, count);
   with_activation(out.type, [&](auto to) {
     with_weight(x.type, [&](auto from) {
       auto* const target = static_cast<decltype(to)*>(out.data);

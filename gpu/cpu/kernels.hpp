@@ -15,6 +15,9 @@ namespace glimmer {
 inline constexpr std::int64_t panel_width = 16;
 /// Bytes of one block of an f4_pair panel: 16 scales, then 8 x 16 pairs of codes.
 inline constexpr std::int64_t f4_block_bytes = panel_width + f4_block / 2 * panel_width;
+/// Bytes of one block of an i8 or i4_pair panel: 16 bf16 scales, then codes.
+inline constexpr std::int64_t i8_block_bytes = panel_width * 2 + i8_block * panel_width;
+inline constexpr std::int64_t i4_block_bytes = panel_width * 2 + i4_block / 2 * panel_width;
 /// Panels that one call of `matmul` may take.
 inline constexpr std::int64_t panels_max = 4;
 /// Keys of one attention tile. Tiles start at multiples of it in absolute positions.
@@ -91,7 +94,7 @@ struct tile_queries {
 struct cpu_kernels {
   const char* name;
 
-  /// out = x with at most one rounding; out f32 or bf16, x f32, bf16 or f16.
+  /// out = x with at most one rounding; out f32, bf16 or f8_e4m3, x f32, bf16 or f16.
   void (*convert)(elements out, const_elements x, std::int64_t count);
   /// out may be x.
   void (*norm)(elements out, const_elements x, const norm_row& row);

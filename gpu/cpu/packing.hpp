@@ -20,9 +20,11 @@ struct panel_place {
 ///                    them; f8 is followed by an f32 scale for each 128 columns (the 16 outputs
 ///                    lie in one block of 128 rows), and padding to 64 bytes
 ///     f4_pair        panel [in / 16] of 16 f8 scales [16] and codes [8, 16]: 144 bytes
+///     i8             panel [in / 64] of 16 bf16 scales and codes [64, 16]: 1056 bytes
+///     i4_pair        panel [in / 32] of 16 bf16 scales and pairs of codes [16, 16]: 288 bytes
 ///
-/// `in` is rounded up to even, `out` to a multiple of 16; what lies beyond is never read as a
-/// value.
+/// `in` is rounded up to even, to whole blocks where there are such, `out` to a multiple of 16;
+/// what lies beyond is never read as a value.
 struct panel_layout {
   std::int64_t panels = 0;
   std::int64_t panel_bytes = 0;
@@ -39,6 +41,9 @@ struct panel_layout {
       panel_bytes += (scales + 63) / 64 * 64;
     }
     if (source == dtype::f4_pair) panel_bytes = extent.in / f4_block * f4_block_bytes;
+    if (source == dtype::i8) panel_bytes = (extent.in + i8_block - 1) / i8_block * i8_block_bytes;
+    if (source == dtype::i4_pair)
+      panel_bytes = (extent.in + i4_block - 1) / i4_block * i4_block_bytes;
   }
 
   std::size_t bytes() const { return static_cast<std::size_t>(panels * panel_bytes); }
@@ -58,6 +63,23 @@ constexpr std::int64_t f4_codes_at(panel_place at) {
 }
 constexpr std::int64_t f4_scale_at(panel_place at) {
   return at.k / f4_block * f4_block_bytes + at.lane;
+}
+
+/// Where a code of an i8 panel, a pair of codes of an i4_pair panel, and their scales lie, in
+/// bytes.
+constexpr std::int64_t i8_code_at(panel_place at) {
+  return at.k / i8_block * i8_block_bytes + 2 * panel_width + at.k % i8_block * panel_width +
+         at.lane;
+}
+constexpr std::int64_t i8_scale_at(panel_place at) {
+  return at.k / i8_block * i8_block_bytes + 2 * at.lane;
+}
+constexpr std::int64_t i4_codes_at(panel_place at) {
+  return at.k / i4_block * i4_block_bytes + 2 * panel_width + at.k % i4_block / 2 * panel_width +
+         at.lane;
+}
+constexpr std::int64_t i4_scale_at(panel_place at) {
+  return at.k / i4_block * i4_block_bytes + 2 * at.lane;
 }
 
 }  // namespace glimmer

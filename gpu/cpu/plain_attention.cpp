@@ -64,7 +64,7 @@ void attend_one(const tile_queries& t, std::int64_t query) {
 }  // namespace
 
 void plain_load_keys(float* keys, const tile_rows& rows) {
-  with_activation(rows.type, [&](auto tag) {
+  with_cached(rows.type, [&](auto tag) {
     using T = decltype(tag);
     for (std::int64_t j = 0; j < key_tile; ++j) {
       const auto* const row = static_cast<const T*>(rows.row[j]);
@@ -75,7 +75,7 @@ void plain_load_keys(float* keys, const tile_rows& rows) {
 }
 
 void plain_load_values(float* values, const tile_rows& rows) {
-  with_activation(rows.type, [&](auto tag) {
+  with_cached(rows.type, [&](auto tag) {
     using T = decltype(tag);
     for (std::int64_t j = 0; j < key_tile; ++j) {
       const auto* const row = static_cast<const T*>(rows.row[j]);

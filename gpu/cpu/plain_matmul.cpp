@@ -32,6 +32,25 @@ float weight_at<f4_pair>(const matmul_tile& tile, const std::byte* panel, panel_
   return widen_f4(at.k % 2 == 0 ? codes & 0xfu : codes >> 4) * scale;
 }
 
+float scale_at(const std::byte* stored) {
+  bf16 scale{};
+  std::memcpy(&scale, stored, sizeof scale);
+  return widen(scale);
+}
+
+template <>
+float weight_at<i8>(const matmul_tile&, const std::byte* panel, panel_place at) {
+  const auto code = std::to_integer<std::int8_t>(panel[i8_code_at(at)]);
+  return static_cast<float>(code) * scale_at(panel + i8_scale_at(at));
+}
+
+template <>
+float weight_at<i4_pair>(const matmul_tile&, const std::byte* panel, panel_place at) {
+  const auto codes = std::to_integer<std::int32_t>(panel[i4_codes_at(at)]);
+  const auto code = (at.k % 2 == 0 ? codes & 15 : codes >> 4) - 8;
+  return static_cast<float>(code) * scale_at(panel + i4_scale_at(at));
+}
+
 }  // namespace
 
 void plain_matmul(const matmul_tile& tile) {

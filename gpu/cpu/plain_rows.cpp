@@ -53,7 +53,7 @@ float norm_scale(const norm_row& row, std::int64_t i) {
 }  // namespace
 
 void plain_convert(elements out, const_elements x, std::int64_t count) {
-  with_activation(out.type, [&](auto to) {
+  with_cached(out.type, [&](auto to) {
     with_weight(x.type, [&](auto from) {
       using To = decltype(to);
       using From = decltype(from);

@@ -19,10 +19,11 @@ MODEL = os.environ["GLIMMER_MODEL"]
 class Daemon:
     """A running glimmerd; ready when the constructor returns."""
 
-    def __init__(self, *flags, model=MODEL):
+    def __init__(self, *flags, model=MODEL, **environment):
         self.process = subprocess.Popen(
             [DAEMON, model, "--port", "0", "--served-model-name", "tiny", *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | environment)
         self.port = 0
         self.fields = {}  # header fields of every POST
         for line in self.process.stdout:

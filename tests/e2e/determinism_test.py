@@ -50,8 +50,8 @@ class DeterminismTest(unittest.TestCase):
         code, log = daemon.end()
         assert code == 0, log
 
-    def check(self, *flags):
-        daemon = Daemon(*flags)
+    def check(self, *flags, **environment):
+        daemon = Daemon(*flags, **environment)
         for at_once in (10, 3):  # the second time much of it is cached
             self.assertEqual(answers(daemon, at_once), self.expected)
         return daemon
@@ -61,6 +61,17 @@ class DeterminismTest(unittest.TestCase):
             with self.subTest(name):
                 code, log = self.check(*flags).end()
                 self.assertEqual(code, 0, log)
+
+    def test_the_instruction_set_changes_no_bit(self):
+        for name in ("plain", "avx2", "avx512"):
+            with self.subTest(name):
+                try:
+                    code, log = self.check(GLIMMER_CPU_ISA=name).end()
+                except RuntimeError as refused:
+                    self.assertNotEqual(name, "plain")
+                    self.assertIn("this processor does not have", str(refused))
+                else:
+                    self.assertEqual(code, 0, log)
 
     def test_preemption_changes_no_bit(self):
         daemon = self.check(*TIGHT, self.small_cache())

@@ -97,8 +97,21 @@ BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused_with_the_range) {
              "--max-num-seqs: '-3' is not a whole number from 1 to 65536");
 }
 
+BOOST_AUTO_TEST_CASE(processors_are_named_one_by_one_or_in_ranges) {
+  const std::vector<std::uint32_t> expected{0, 1, 2, 8};
+  BOOST_TEST(parsed("--cpu-affinity 0-2,8")->engine.cpus == expected,
+             boost::test_tools::per_element());
+  for (const auto* wrong : {"2-1", "1,", ",1", "a", "1-", "0-2,1", "5000"})
+    BOOST_TEST(refusal(std::string{"--cpu-affinity "} + wrong).starts_with("--cpu-affinity: "),
+               wrong);
+}
+
+BOOST_AUTO_TEST_CASE(quantization_at_load_is_a_setting) {
+  BOOST_TEST(parsed("--quantization int4")->engine.quantization == "int4");
+}
+
 BOOST_AUTO_TEST_CASE(a_feature_that_is_not_there_is_refused_not_ignored) {
-  BOOST_TEST(refusal("--quantization fp8").starts_with("--quantization: "));
+  BOOST_TEST(refusal("--quantization awq").starts_with("--quantization: "));
   BOOST_TEST(refusal("--tool-call-parser hermes").starts_with("--tool-call-parser: "));
   BOOST_TEST(refusal("--speculative-config {}").starts_with("--speculative-config: "));
 }

@@ -65,8 +65,9 @@ std::vector<double> attend(const sequence_case& s, const attention_shape& shape)
 /// only blocks that the window needs, and runs the op. Returns each sequence's rows as bytes.
 class attention_run {
  public:
-  attention_run(rig& r, dice& d, const attention_shape& shape, dtype type)
-      : r_(r), d_(d), shape_(shape), type_(type) {}
+  attention_run(rig& r, dice& d, const attention_shape& shape, dtype type,
+                std::optional<dtype> cache_type = {})
+      : r_(r), d_(d), shape_(shape), type_(type), cache_type_(cache_type.value_or(type)) {}
 
   std::vector<raw_bytes> operator()(const std::vector<sequence_case>& sequences) {
     allot(sequences);
@@ -132,9 +133,9 @@ class attention_run {
 
   void fill(const std::vector<sequence_case>& sequences) {
     const tensor_shape form{blocks_, shape_.block_size, shape_.kv_heads, shape_.head_dim};
-    const floats nothing(static_cast<std::size_t>(form.count()),
-                         std::numeric_limits<float>::quiet_NaN());
-    cache_ = {.keys = r_.put(nothing, form, type_), .values = r_.put(nothing, form, type_)};
+    cache_ = {.keys = r_.make(form, cache_type_), .values = r_.make(form, cache_type_)};
+    const raw_bytes nothing(cache_.keys.bytes(), std::byte{0xff});  // NaN in every type
+    for (const tensor& half : {cache_.keys, cache_.values}) r_.put_bytes(half, nothing);
     const std::int64_t width = shape_.kv_heads * shape_.head_dim;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const sequence_case& s = sequences[i];
@@ -159,6 +160,7 @@ class attention_run {
   dice& d_;
   attention_shape shape_;
   dtype type_;
+  dtype cache_type_;
   std::int64_t blocks_ = 0;
   std::int64_t columns_ = 0;
   ids table_;
@@ -289,7 +291,8 @@ BOOST_AUTO_TEST_CASE(a_sequence_has_the_same_bits_alone_and_anywhere_among_other
 }
 
 BOOST_AUTO_TEST_CASE(every_version_and_thread_count_gives_the_same_bits) {
-  for (const dtype type : {dtype::bf16, dtype::f32}) {
+  for (const dtype cache_type : {dtype::bf16, dtype::f32, dtype::f8_e4m3}) {
+    const dtype type = cache_type == dtype::f32 ? dtype::f32 : dtype::bf16;
     for (const std::int64_t head_dim : {20, 72, 128}) {
       std::vector<raw_bytes> first;
       for (const instruction_set set : available_instruction_sets()) {
@@ -300,14 +303,42 @@ BOOST_AUTO_TEST_CASE(every_version_and_thread_count_gives_the_same_bits) {
           shape.window = 100;
           const std::vector<sequence_case> sequences{make_sequence(d, shape, type, {170, 30}),
                                                      make_sequence(d, shape, type, {64, 1})};
-          const auto got = attention_run(r, d, shape, type)(sequences);
+          const auto got = attention_run(r, d, shape, type, cache_type)(sequences);
           if (first.empty()) first = got;
-          BOOST_TEST_CONTEXT(to_string(set) << " threads " << threads << " dim " << head_dim) {
+          BOOST_TEST_CONTEXT(to_string(cache_type) << " " << to_string(set) << " threads "
+                                                   << threads << " dim " << head_dim) {
             BOOST_TEST((got == first));
           }
         }
       }
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keys_and_values_in_fp8_are_those_that_e4m3_can_hold) {
+  on_every_version([](rig& r) {
+    dice d(26);
+    const attention_shape shape = simple(70);
+    sequence_case s = make_sequence(d, shape, dtype::f32, {100, 40});
+    s.values[s.values.size() - 1] = 1e6f;  // saturates
+    const auto got = attention_run(r, d, shape, dtype::f32, dtype::f8_e4m3)({s})[0];
+    for (floats* half : {&s.keys, &s.values})
+      for (float& x : *half) x = widen(to_f8(x));
+    BOOST_TEST(worst_excess(rig::decode(got, dtype::f32), attend(s, shape),
+                            {.relative = 2e-6, .absolute = 4e-6}) <= 1.0);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_last_position_of_the_longest_context_sees_every_key_and_its_window) {
+  dice d(27);
+  rig r(available_instruction_sets().back());
+  for (const std::int64_t window : {0, 2048}) {
+    attention_shape shape = shape_of({.query_heads = 2, .head_dim = 16});
+    shape.window = window;
+    const sequence_case s = make_sequence(d, shape, dtype::f32, {131'071, 1});
+    const auto got = attention_run(r, d, shape, dtype::f32)({s})[0];
+    BOOST_TEST(worst_excess(rig::decode(got, dtype::f32), attend(s, shape),
+                            {.relative = 1e-5, .absolute = 4e-6}) <= 1.0);
   }
 }
 

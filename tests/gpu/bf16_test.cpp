@@ -33,6 +33,31 @@ BOOST_AUTO_TEST_CASE(ties_go_to_the_even_neighbour) {
   BOOST_TEST(rounded(0x00000001u) == 0x0000u);
 }
 
+BOOST_AUTO_TEST_CASE(every_f8_survives_the_trip_through_f32) {
+  for (std::uint32_t code = 0; code < 256; ++code) {
+    const f8 x{static_cast<std::uint8_t>(code)};
+    BOOST_TEST(static_cast<std::uint32_t>(to_f8(widen(x)).bits) == code);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_f32_becomes_the_nearest_f8_ties_to_the_even_one_and_saturates) {
+  const auto even = [](std::uint32_t code) { return code % 2 == 0; };
+  for (std::uint32_t code = 0; code < 0x7e; ++code) {
+    const auto below = static_cast<std::uint8_t>(code);
+    const auto above = static_cast<std::uint8_t>(code + 1);
+    const float middle = (widen(f8{below}) + widen(f8{above})) / 2;
+    BOOST_TEST(to_f8(middle).bits == (even(code) ? below : above));
+    BOOST_TEST(to_f8(-middle).bits == (even(code) ? below : above) + 128);
+    BOOST_TEST(to_f8(std::nextafter(middle, 0.0f)).bits == below);
+    BOOST_TEST(to_f8(std::nextafter(middle, 1e9f)).bits == above);
+  }
+  for (const float large : {449.0f, 1e9f, std::numeric_limits<float>::infinity()}) {
+    BOOST_TEST(widen(to_f8(large)) == 448);
+    BOOST_TEST(widen(to_f8(-large)) == -448);
+  }
+  BOOST_TEST(std::isnan(widen(to_f8(std::numeric_limits<float>::quiet_NaN()))));
+}
+
 BOOST_AUTO_TEST_CASE(a_nan_whose_payload_would_round_away_stays_one) {
   BOOST_TEST(std::isnan(widen(to_bf16(std::bit_cast<float>(0x7f800001u)))));
   BOOST_TEST(std::isnan(widen(to_bf16(std::bit_cast<float>(0xffffffffu)))));

@@ -38,6 +38,27 @@ BOOST_AUTO_TEST_CASE(ops_return_before_they_are_done) {
   BOOST_TEST(result[63] == 5.0f * 64);
 }
 
+BOOST_AUTO_TEST_CASE(an_instruction_set_is_forced_by_name_or_refused_with_those_that_are_there) {
+  const auto sets = available_instruction_sets();
+  BOOST_TEST((instruction_set_named("") == sets.back()));
+  for (const auto set : {instruction_set::plain, instruction_set::avx2, instruction_set::avx512}) {
+    const auto named = instruction_set_named(to_string(set));
+    const bool there = std::ranges::find(sets, set) != sets.end();
+    BOOST_TEST(named.has_value() == there);
+    if (there) {
+      BOOST_TEST((named == set));
+    } else {
+      BOOST_TEST(named.error().text.find("which this processor does not have") !=
+                 std::string::npos);
+    }
+  }
+  const auto unknown = instruction_set_named("avx512bf16");
+  BOOST_REQUIRE(!unknown);
+  BOOST_TEST(unknown.error().text.starts_with(
+      "The instruction set is set to 'avx512bf16', which no code here is made for; allowed here "
+      "are plain"));
+}
+
 BOOST_AUTO_TEST_CASE(an_upload_takes_its_bytes_before_it_returns) {
   rig r(instruction_set::plain);
   std::latch gate(1);

@@ -12,6 +12,7 @@ namespace glimmer {
 namespace {
 
 constexpr std::int64_t block_size = 8;  // half a window
+/// Beside the blocks of zeros before a first position.
 constexpr kv_block_counts block_counts{160, 80};
 constexpr std::int64_t rows_max = 256;
 
@@ -33,28 +34,39 @@ decoder_rig::decoder_rig(const std::string& model, const rig_options& options)
       stream_{home_->make_stream()} {
   const auto& source = synthetic_checkpoint(model);
   const auto& text = source.config.text;
-  auto weights = load_weights(*home_, source);
+  auto weights = load_weights(*home_, source, options.quantization);
   GLIMMER_ASSERT(weights.has_value(), "there is memory for the weights");
   auto made = decoder::make(*home_, text, std::move(*weights),
                             {.rows = rows_max, .wanted_rows = rows_max, .type = options.type});
   GLIMMER_ASSERT(made.has_value(), "there is memory for the scratch");
   model_.emplace(std::move(*made));
-  auto caches = kv_caches::allocate(*home_, text, kv_layout::of(text, block_size, options.type),
-                                    block_counts);
+  first_position_ = options.first_position;
+  auto counts = block_counts;
+  counts[full] += first_position_ / block_size;
+  const auto layout = kv_layout::of(text, block_size, options.cache.value_or(options.type));
+  auto caches = kv_caches::allocate(*home_, text, layout, counts);
   GLIMMER_ASSERT(caches.has_value(), "there is memory for the caches");
   caches_.emplace(std::move(*caches));
-  for (std::size_t g = 0; g < kv_group_count; ++g) free_[g] = scattered(block_counts[g]);
-  poison();
+  for (std::size_t g = 0; g < kv_group_count; ++g) free_[g] = scattered(counts[g]);
+  fill();
 }
 
-/// Fresh memory may hold anything; here it holds NaN everywhere.
-void decoder_rig::poison() {
+/// Fresh memory may hold anything; here it holds NaN everywhere, unless zeros are asked for.
+void decoder_rig::fill() {
+  const std::byte all{static_cast<unsigned char>(first_position_ > 0 ? 0 : 0xFF)};
   for (std::size_t i = 0; i < config().layer_groups.size(); ++i) {
     for (const auto& half : {caches_->layer(i).keys, caches_->layer(i).values}) {
-      const std::vector<std::byte> ones(half.bytes(), std::byte{0xFF});
-      home_->upload(stream_, half, ones);
+      home_->upload(stream_, half, std::vector<std::byte>(half.bytes(), all));
     }
   }
+}
+
+rig_sequence decoder_rig::sequence_of(std::vector<token_id> tokens) const {
+  rig_sequence sequence{.tokens = std::move(tokens), .first = first_position_};
+  const auto visible = std::max<std::int64_t>(0, first_position_ - config().window + 1);
+  sequence.dropped[sliding] = visible / block_size;
+  sequence.computed = first_position_;
+  return sequence;
 }
 
 void decoder_rig::reserve(const feed& f) {
@@ -132,7 +144,7 @@ forward_batch decoder_rig::batch_of(std::span<const feed> feeds, std::int64_t ro
   for (const auto& [sequence, count] : feeds) {
     for (auto p = sequence->computed; p < sequence->computed + count; ++p) {
       wanted.push_back(static_cast<std::int32_t>(wanted.size()));
-      tokens.push_back(sequence->tokens[static_cast<std::size_t>(p)]);
+      tokens.push_back(sequence->tokens[static_cast<std::size_t>(p - sequence->first)]);
       positions.push_back(static_cast<std::int32_t>(p));
       for (const auto g : {full, sliding}) {
         const auto column = static_cast<std::size_t>(p / block_size - sequence->dropped[g]);
@@ -194,7 +206,7 @@ void decoder_rig::step(std::span<const feed> feeds) {
 }
 
 void decoder_rig::run(rig_sequence& sequence, std::int64_t chunk) {
-  const auto end = static_cast<std::int64_t>(sequence.tokens.size());
+  const auto end = sequence.first + static_cast<std::int64_t>(sequence.tokens.size());
   while (sequence.computed < end) {
     const feed f{&sequence, std::min(chunk, end - sequence.computed)};
     step({&f, 1});

@@ -18,11 +18,16 @@ struct rig_options {
   dtype type = dtype::f32;
   unsigned threads = 2;
   std::optional<instruction_set> instructions;
+  load_quantization quantization = load_quantization::none;
+  std::optional<dtype> cache;  ///< of the caches; absent: like the activations
+  /// Where sequences made by `sequence_of` begin: before it, all keys and values are zeros.
+  std::int64_t first_position = 0;
 };
 
 /// One token stream of the rig: its tokens, what is computed, its blocks, and every row of logits.
 struct rig_sequence {
   std::vector<token_id> tokens;
+  std::int64_t first = 0;  ///< position of tokens[0]
   std::int64_t computed = 0;
   /// Per group: the blocks in use, oldest first, and how many have left the window before them.
   std::array<std::deque<block_id>, kv_group_count> blocks;
@@ -42,6 +47,8 @@ class decoder_rig {
     rig_sequence* sequence = nullptr;
     std::int64_t count = 0;
   };
+  /// A sequence that begins at the rig's first position.
+  rig_sequence sequence_of(std::vector<token_id> tokens) const;
   /// Runs one step and appends the logits of all its rows to their sequences.
   void step(std::span<const feed> feeds);
   /// Runs `sequence` to its end in chunks of at most `chunk` tokens.
@@ -54,7 +61,7 @@ class decoder_rig {
   const text_config& config() const { return model_->config(); }
 
  private:
-  void poison();
+  void fill();
   void reserve(const feed& f);
   void drop(rig_sequence& sequence);
   tensor upload(const std::vector<std::int32_t>& values, tensor_shape shape);
@@ -68,6 +75,7 @@ class decoder_rig {
   std::optional<kv_caches> caches_;
   std::array<std::deque<block_id>, kv_group_count> free_;
   std::vector<device_buffer> buffers_;  // of the step in work
+  std::int64_t first_position_ = 0;
   bool observing_ = false;
 };
 

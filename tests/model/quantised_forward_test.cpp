@@ -9,12 +9,17 @@ namespace glimmer {
 namespace {
 
 constexpr std::int64_t whole = 1 << 20;
-const char* const models[] = {"tiny-fp8", "tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"};
+const char* const stored[] = {"tiny-fp8", "tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"};
+/// Those, and `tiny` quantised at load.
+const char* const models[] = {"tiny-fp8",      "tiny-nvfp4", "tiny-mixed",
+                              "tiny-ct-nvfp4", "tiny-int8",  "tiny-int4"};
 
 /// Logits of the golden prompt, run alone in chunks.
-std::vector<float> run_alone(const std::string& model, const rig_options& options,
-                             std::int64_t chunk) {
-  decoder_rig rig{model, options};
+std::vector<float> run_alone(const std::string& model, rig_options options, std::int64_t chunk) {
+  if (model == "tiny-int8") options.quantization = load_quantization::int8;
+  if (model == "tiny-int4") options.quantization = load_quantization::int4;
+  const bool at_load = options.quantization != load_quantization::none;
+  decoder_rig rig{at_load ? "tiny" : model, options};
   rig_sequence sequence{.tokens = quantised_golden_of(model).tokens};
   rig.run(sequence, chunk);
   return sequence.logits;
@@ -51,7 +56,7 @@ BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_published_reference_on_dequantis
 }
 
 BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_plain_decoder_at_every_position) {
-  for (const auto* model : models) {
+  for (const auto* model : stored) {
     const auto tokens = quantised_golden_of(model).tokens;
     const reference_decoder judge{synthetic_checkpoint(model)};
     const auto error = largest_difference(run_alone(model, {}, whole), judge.logits(tokens));
@@ -95,9 +100,10 @@ BOOST_AUTO_TEST_CASE(chunks_threads_and_instruction_sets_change_no_bit) {
 
 BOOST_AUTO_TEST_CASE(quantised_weights_take_the_memory_of_their_format) {
   const auto device = make_cpu_device({.threads = 1});
-  const auto bytes = [&](const char* model) {
+  using enum load_quantization;
+  const auto bytes = [&](const char* model, load_quantization quantization = none) {
     std::size_t total = 0;
-    const auto weights = load_weights(*device, synthetic_checkpoint(model));
+    const auto weights = load_weights(*device, synthetic_checkpoint(model), quantization);
     BOOST_REQUIRE(weights);
     for (const auto& buffer : weights->buffers) total += buffer.bytes();
     return static_cast<double>(total);
@@ -107,6 +113,8 @@ BOOST_AUTO_TEST_CASE(quantised_weights_take_the_memory_of_their_format) {
   BOOST_TEST(bytes("tiny-nvfp4") < 0.6 * tiny);
   BOOST_TEST(bytes("tiny-mixed") < 0.5 * tiny);
   BOOST_TEST(bytes("tiny-ct-nvfp4") < 0.45 * tiny);
+  BOOST_TEST(bytes("tiny", int8) < 0.57 * tiny);
+  BOOST_TEST(bytes("tiny", int4) < 0.4 * tiny);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,6 +53,14 @@ void rotate(std::span<double> head, std::int64_t position, double theta, int how
   }
 }
 
+/// The nearest value of E4M3, ties to even, +-448 at most.
+double e4m3(double x) {
+  if (x == 0) return x;
+  const int exponent = std::max(std::ilogb(x), -6);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(x, 3 - exponent)), exponent - 3);
+  return std::clamp(rounded, -448.0, 448.0);
+}
+
 std::vector<float> widened(const stored_tensor& t) {
   std::vector<float> out(t.count());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -88,7 +96,8 @@ std::string_view to_string(trap t) {
   return names[static_cast<int>(t)];
 }
 
-reference_decoder::reference_decoder(const checkpoint& source) : config_{source.config.text} {
+reference_decoder::reference_decoder(const checkpoint& source, cache_rules cache)
+    : config_{source.config.text}, cache_{cache} {
   for (const auto& e : expected_tensors(source.config)) {
     if (e.of != expected_tensor::part::text) continue;
     const auto matrix = source.matrices.find(e.name.substr(0, e.name.rfind('.')));
@@ -127,7 +136,10 @@ void reference_decoder::finish(row& heads, std::int64_t position, double scale,
 reference_decoder::row reference_decoder::attend(const rows& q, const rows& k, const rows& v,
                                                  std::int64_t window, trap wrong) const {
   const auto position = static_cast<std::int64_t>(q.size()) - 1;
-  const auto first = window == 0 ? 0 : std::max<std::int64_t>(0, position - window + 1);
+  const auto zeros = cache_.first_position;  // keys before the first token's
+  const auto seen = window == 0 ? zeros + position + 1 : std::min(window, zeros + position + 1);
+  const auto first = std::max<std::int64_t>(0, position + 1 - seen);
+  const auto zeros_seen = static_cast<double>(seen - (position + 1 - first));
   const auto dim = config_.head_dim;
   row out(static_cast<std::size_t>(config_.query_width()));
   for (std::int64_t head = 0; head < config_.query_heads; ++head) {
@@ -140,8 +152,9 @@ reference_decoder::row reference_decoder::attend(const rows& q, const rows& k, c
       for (std::int64_t d = 0; d < dim; ++d) s += q.back()[head * dim + d] * k[j][kv * dim + d];
       score.push_back(s / std::sqrt(static_cast<double>(dim)));
     }
-    const double top = *std::max_element(score.begin(), score.end());
-    double sum = 0;
+    const double top =
+        std::max(*std::max_element(score.begin(), score.end()), zeros_seen > 0 ? 0.0 : -1e300);
+    double sum = zeros_seen * std::exp(-top);
     for (double& s : score) sum += s = std::exp(s - top);
     for (auto j = first; j <= position; ++j) {
       const double p = score[static_cast<std::size_t>(j - first)] / sum;
@@ -170,12 +183,16 @@ reference_decoder::rows reference_decoder::attention(const rows& x, const rows& 
   rows v;
   rows out;
   for (std::size_t t = 0; t < x.size(); ++t) {
-    const auto position = static_cast<std::int64_t>(t);
+    const auto position = cache_.first_position + static_cast<std::int64_t>(t);
     q.push_back(linear(x[t], weight(prefix + "q_proj.weight")));
     k.push_back(linear(x[t], weight(prefix + "k_proj.weight")));
     v.push_back(linear(x[t], weight(prefix + "v_proj.weight")));
     finish(q.back(), position, scale, rotation);
     finish(k.back(), position, wrong == trap::key_scale_too ? scale : 1.0, rotation);
+    if (cache_.rounds_to_e4m3) {
+      std::ranges::transform(k.back(), k.back().begin(), e4m3);
+      std::ranges::transform(v.back(), v.back().begin(), e4m3);
+    }
     auto o = attend(q, k, v, window, wrong);
     const auto g = linear(gate_input[t], weight(prefix + "gate_proj.weight"));
     for (std::size_t i = 0; i < o.size(); ++i) {

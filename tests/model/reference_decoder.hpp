@@ -34,12 +34,18 @@ enum class trap : std::uint8_t {
 inline constexpr int trap_count = static_cast<int>(trap::no_cap) + 1;
 std::string_view to_string(trap t);
 
+/// What the cache of keys and values does to a run.
+struct cache_rules {
+  std::int64_t first_position = 0;  ///< of the first token; all keys and values before it are zeros
+  bool rounds_to_e4m3 = false;
+};
+
 /// The text decoder written down as plainly as possible, in double, without a cache and without
 /// anything of gpu/: the judge of the engine's mathematics, and with a trap the proof that the
 /// tests can see each mistake.
 class reference_decoder {
  public:
-  explicit reference_decoder(const checkpoint& source);
+  explicit reference_decoder(const checkpoint& source, cache_rules cache = {});
 
   /// Capped logits of every position, [tokens, vocab].
   std::vector<float> logits(std::span<const token_id> tokens, trap wrong = trap::none) const;
@@ -58,6 +64,7 @@ class reference_decoder {
   void run_layer(rows& h, std::int64_t layer, trap wrong) const;
 
   text_config config_;
+  cache_rules cache_;
   std::map<std::string, weights> weights_;
 };
 

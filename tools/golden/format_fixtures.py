@@ -24,6 +24,9 @@ import weights
 
 MODELS = ["tiny-fp8", "tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"]
 POSITIONS = [0, 15, 16, 17, 48, 63]
+# Plain checkpoints that the engine quantises at load: (recipe, format of a module).
+AT_LOAD = {"tiny-int8": ("tiny", lambda module: formats.int8),
+           "tiny-int4": ("tiny", lambda module: formats.int8 if module == "lm_head" else formats.int4)}
 TOKENS = 64
 ENDINGS = (".weight_scale", ".weight_scale_2", ".weight_global_scale", ".input_scale",
            ".input_global_scale")
@@ -85,8 +88,14 @@ def dequantised(tensors, module):
     return formats.fp8_blocks(raw(weight), scale.float().numpy())
 
 
-def write_plain(folder, plain):
-    """The checkpoint with every weight in float32."""
+def is_matrix(module):
+    """What is quantised at load: the text decoder's matrices."""
+    return module == "lm_head" or (".layers." in module and module.endswith("_proj")
+                                   and "language_model" in module)
+
+
+def write_plain(folder, plain, format_of):
+    """The checkpoint with every weight in float32, quantised before if there is a format."""
     tensors = {}
     with safe_open(folder / "model.safetensors", "pt") as file:
         for name in file.keys():
@@ -98,11 +107,13 @@ def write_plain(folder, plain):
         module = name.removesuffix(".weight_packed").removesuffix(".weight")
         if name.endswith((".weight", ".weight_packed")):
             tensor = torch.from_numpy(dequantised(tensors, module).copy())
+            if format_of and is_matrix(module):
+                tensor = torch.from_numpy(format_of(module)(tensor.numpy()))
             name = module + ".weight"
         out[name] = tensor.float().contiguous()
     plain.mkdir()
     config = json.loads((folder / "config.json").read_text())
-    del config["quantization_config"]
+    config.pop("quantization_config", None)
     (plain / "config.json").write_text(json.dumps(config))
     save_file(out, plain / "model.safetensors", {"format": "pt"})
     return config
@@ -111,8 +122,9 @@ def write_plain(folder, plain):
 def model_logits(tool, name):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / name
-        subprocess.run([tool, name, folder], check=True)
-        config = write_plain(folder, Path(temporary) / "plain")
+        recipe, format_of = AT_LOAD.get(name, (name, None))
+        subprocess.run([tool, recipe, folder], check=True)
+        config = write_plain(folder, Path(temporary) / "plain", format_of)
         base = config["text_config"]["bos_token_id"]
         drawn = (weights.draws("prompt " + name, TOKENS) + 1.0) / 2.0 * base
         tokens = [base] + [int(t) for t in drawn[1:]]
@@ -139,7 +151,7 @@ def main(tool, out):
         for name, stored, expected in cases():
             arrays = stored | {"expected": expected}
             about["cases"][name] = {key: put(value) for key, value in arrays.items()}
-        for name in MODELS:
+        for name in MODELS + list(AT_LOAD):
             tokens, logits = model_logits(tool, name)
             about["models"][name] = {"tokens": tokens, "logits_f32": put(logits)}
     (Path(out) / "formats.json").write_text(json.dumps(about) + "\n")

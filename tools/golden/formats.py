@@ -42,6 +42,32 @@ def e2m1_values(pairs):
     return values
 
 
+def bf16_rounded(values):
+    bits = values.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+
+
+def whole_numbers(weights, columns, lowest, scale_of):
+    """Quantised at load: groups of columns, code = round(w / scale), ties to even."""
+    out = np.empty_like(weights)
+    for begin in range(0, weights.shape[1], columns):
+        group = weights[:, begin:begin + columns]
+        extreme = np.take_along_axis(group, np.abs(group).argmax(1)[:, None], 1)
+        scale = bf16_rounded(scale_of(extreme))
+        codes = np.rint(group / np.where(scale == 0, np.float32(1), scale))
+        highest = 127 if lowest == -127 else 7
+        out[:, begin:begin + columns] = np.clip(codes, lowest, highest) * scale
+    return out
+
+
+def int8(weights):
+    return whole_numbers(weights, 64, -127, lambda w: np.abs(w) / np.float32(127))
+
+
+def int4(weights):
+    return whole_numbers(weights, 32, -8, lambda w: w / np.float32(-8))
+
+
 def nvfp4(pairs, scales, factor):
     """ModelOpt: block scale times weight_scale_2."""
     blocks = E4M3[scales] * np.float32(factor)
