@@ -52,9 +52,11 @@ def request_of(name, k, **fields):
 class ScriptedTest(unittest.TestCase):
     """Has a daemon that plays the turns."""
 
+    turns = TURNS
+
     @classmethod
     def setUpClass(cls):
-        cls.script = write_script(TURNS)
+        cls.script = write_script(cls.turns)
         # Nobody reads the log before the end: a line per request would fill its pipe. Without a
         # prefix cache the same request has the same usage each time.
         cls.daemon = Daemon("--executor", f"script:{cls.script}", "--log-level", "warning",
