@@ -33,6 +33,7 @@ def cases(record):
 def main():
     build, python, *rest = sys.argv[1:]
     env = dict(os.environ, BOOST_TEST_REPORT_LEVEL="short", BOOST_TEST_COLOR_OUTPUT="no",
+               BOOST_TEST_LOG_LEVEL="message",  # seeds
                GLIMMER_PYTHON=os.path.abspath(python))
     log = Path(build, "meson-logs", "testlog.json")
     log.unlink(missing_ok=True)
