@@ -13,7 +13,7 @@ namespace glimmer {
 
 namespace {
 
-constexpr std::uint32_t no_rank = std::numeric_limits<std::uint32_t>::max();
+constexpr auto no_rank = merge_rule::no_rank;
 // Up to here a scan of all pairs per merge beats a queue.
 constexpr std::size_t short_piece = 48;
 
@@ -21,9 +21,37 @@ std::uint64_t pair_of(token_id left, token_id right) {
   return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
 }
 
-std::size_t hash_of(std::uint64_t pair) {
+std::uint64_t hash_of(std::uint64_t pair) {
   pair *= 0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>(pair ^ pair >> 32);
+  return pair ^ pair >> 32;
+}
+
+/// A pair that may be merged: rank << 32 | place, so that the lowest rank comes first and then the
+/// leftmost.
+using candidate = std::uint64_t;
+candidate candidate_of(merge_rule rule, std::uint32_t place) {
+  return std::uint64_t{rule.rank} << 32 | place;
+}
+
+/// Sorts candidates that stand in order of their places: by digits of the rank, the lowest first.
+void sort_by_rank(std::vector<candidate>& candidates) {
+  constexpr std::size_t few = 256;  // for which counting digits costs more
+  constexpr int digit_bits = 9;
+  if (candidates.size() < few) {
+    std::ranges::sort(candidates);
+    return;
+  }
+  candidate all = 0;
+  for (const auto c : candidates) all |= c;
+  std::vector<candidate> sorted(candidates.size());
+  for (int shift = 32; shift < 64 && all >> shift != 0; shift += digit_bits) {
+    std::array<std::uint32_t, (1 << digit_bits) + 1> begin{};
+    const auto digit = [&](candidate c) { return c >> shift & ((1 << digit_bits) - 1); };
+    for (const auto c : candidates) ++begin[digit(c) + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    for (const auto c : candidates) sorted[begin[digit(c)]++] = c;
+    candidates.swap(sorted);
+  }
 }
 
 bool is_set(const json& model, std::string_view key) {
@@ -88,6 +116,7 @@ result<bpe> bpe::from_tokenizer_json(const json& root, const vocabulary& words) 
   if (merges && merges->is_array()) {
     if (auto done = out.read_merges(*merges, words); !done) return fail(std::move(done.error()));
   }
+  out.look_up_byte_pairs();
   return out;
 }
 
@@ -110,28 +139,45 @@ result<void> bpe::read_merges(const json& merges, const vocabulary& words) {
 
 void bpe::reserve(std::size_t count) {
   slots_.assign(std::bit_ceil(count * 2 + 2), {});
+  filter_.assign(std::bit_ceil(count / 8 + 1), 0);  // 8 bits a pair: one in ten passes unmeant
 }
 
 void bpe::insert(std::uint64_t pair, merge_rule rule) {
+  const std::uint64_t hash = hash_of(pair);
   const std::size_t mask = slots_.size() - 1;
-  std::size_t i = hash_of(pair) & mask;
+  std::size_t i = hash & mask;
   while (slots_[i].pair != no_pair && slots_[i].pair != pair) i = (i + 1) & mask;
   slots_[i] = {pair, rule};
+  filter_[hash >> 38 & (filter_.size() - 1)] |= std::uint64_t{1} << (hash >> 32 & 63);
 }
 
-const merge_rule* bpe::find(token_id left, token_id right) const {
-  if (slots_.empty()) return nullptr;
-  const std::uint64_t pair = pair_of(left, right);
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = hash_of(pair) & mask;; i = (i + 1) & mask) {
-    if (slots_[i].pair == pair) return &slots_[i].rule;
-    if (slots_[i].pair == no_pair) return nullptr;
+void bpe::look_up_byte_pairs() {
+  of_bytes_.resize(1 << 16);
+  for (std::size_t i = 0; i < of_bytes_.size(); ++i) {
+    of_bytes_[i] = rule_of(byte_ids_[i >> 8], byte_ids_[i & 255]);
   }
 }
 
-std::uint32_t bpe::rank_of(token_id left, token_id right) const {
-  const merge_rule* rule = find(left, right);
-  return rule != nullptr ? rule->rank : no_rank;
+merge_rule bpe::rule_of(token_id left, token_id right) const {
+  if (slots_.empty()) return {};
+  const std::uint64_t pair = pair_of(left, right);
+  const std::uint64_t hash = hash_of(pair);
+  // Most pairs are never merged. The filter fits into a near cache, the slots do not.
+  const std::uint64_t bits = filter_[hash >> 38 & (filter_.size() - 1)];
+  if ((bits >> (hash >> 32 & 63) & 1) == 0) return {};
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
+    if (slots_[i].pair == pair) return slots_[i].rule;
+    if (slots_[i].pair == no_pair) return {};
+  }
+}
+
+/// The rule for the bytes at `at` and behind it.
+merge_rule bpe::rule_of_bytes(std::string_view piece, std::size_t at) const {
+  if (at + 1 >= piece.size()) return {};
+  const auto left = static_cast<unsigned char>(piece[at]);
+  const auto right = static_cast<unsigned char>(piece[at + 1]);
+  return of_bytes_[static_cast<std::size_t>(left << 8 | right)];
 }
 
 void bpe::encode(std::string_view piece, const vocabulary& words,
@@ -142,84 +188,93 @@ void bpe::encode(std::string_view piece, const vocabulary& words,
       return;
     }
   }
-  const std::size_t first = out.size();
-  for (const char c : piece) out.push_back(byte_ids_[static_cast<unsigned char>(c)]);
-  if (piece.size() <= short_piece) {
-    merge_short(out, first);
-  } else {
-    merge_long(out, first);
-  }
+  piece.size() <= short_piece ? merge_short(piece, out) : merge_long(piece, out);
 }
 
 // Quadratic, but within a cache line or two.
-void bpe::merge_short(std::vector<token_id>& tokens, std::size_t first) const {
-  token_id* const t = tokens.data() + first;
-  std::size_t count = tokens.size() - first;
-  std::array<std::uint32_t, short_piece + 1> ranks;  // of the pair that begins here
-  const auto rank_at = [&](std::size_t i) {
-    return i + 1 < count ? rank_of(t[i], t[i + 1]) : no_rank;
+void bpe::merge_short(std::string_view piece, std::vector<token_id>& out) const {
+  std::array<token_id, short_piece> tokens;
+  std::array<std::uint32_t, short_piece> ranks;  // of the pair that begins here
+  std::array<token_id, short_piece> products;    // of the same pair
+  std::size_t count = piece.size();
+  const auto set = [&](std::size_t i, merge_rule rule) {
+    ranks[i] = rule.rank;
+    products[i] = rule.product;
   };
-  for (std::size_t i = 0; i < count; ++i) ranks[i] = rank_at(i);
-
-  while (count > 1) {
-    const auto* best = std::min_element(ranks.data(), ranks.data() + count - 1);
-    if (*best == no_rank) break;
-    const auto i = static_cast<std::size_t>(best - ranks.data());
-    t[i] = find(t[i], t[i + 1])->product;
-    std::copy(t + i + 2, t + count, t + i + 1);
-    std::copy(ranks.data() + i + 2, ranks.data() + count, ranks.data() + i + 1);
-    --count;
-    ranks[i] = rank_at(i);
-    if (i > 0) ranks[i - 1] = rank_at(i - 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    tokens[i] = byte_ids_[static_cast<unsigned char>(piece[i])];
+    set(i, rule_of_bytes(piece, i));
   }
-  tokens.resize(first + count);
+  const auto renew = [&](std::size_t i) {
+    set(i, i + 1 < count ? rule_of(tokens[i], tokens[i + 1]) : merge_rule{});
+  };
+  while (count > 1) {
+    const auto best = std::min_element(ranks.begin(), ranks.begin() + count - 1);
+    if (*best == no_rank) break;
+    const auto i = static_cast<std::size_t>(best - ranks.begin());
+    tokens[i] = products[i];
+    const auto close_up = [&](auto& list) {
+      std::copy(list.begin() + i + 2, list.begin() + count, list.begin() + i + 1);
+    };
+    close_up(tokens);
+    close_up(ranks);
+    close_up(products);
+    --count;
+    renew(i);
+    if (i > 0) renew(i - 1);
+  }
+  out.insert(out.end(), tokens.begin(), tokens.begin() + count);
 }
 
-// A queue of candidate pairs over a linked list of tokens. Candidates are never removed: one whose
-// rank is no longer that of its place is out of date and skipped.
-void bpe::merge_long(std::vector<token_id>& tokens, std::size_t first) const {
+// A linked list of tokens. The pairs of bytes are sorted once, what comes to be later waits in a
+// queue. Candidates are never removed: one whose rank is no longer that of its place is out of
+// date and skipped.
+void bpe::merge_long(std::string_view piece, std::vector<token_id>& out) const {
   struct link {
     token_id token;
     std::uint32_t before;
     std::uint32_t after;
-    std::uint32_t rank;  // of the pair with the token after it
+    merge_rule rule;  // of the pair with the token after it
   };
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  const auto count = static_cast<std::uint32_t>(tokens.size() - first);
+  const auto count = static_cast<std::uint32_t>(piece.size());
   std::vector<link> links(count);
-  using candidate = std::uint64_t;  // rank << 32 | place: lowest rank first, then leftmost
-  std::vector<candidate> initial;
+  std::vector<candidate> sorted;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const bool is_last = i + 1 == count;
-    const token_id* const t = tokens.data() + first + i;
-    links[i] = {t[0], i == 0 ? none : i - 1, is_last ? none : i + 1,
-                is_last ? no_rank : rank_of(t[0], t[1])};
-    if (links[i].rank != no_rank) initial.push_back(std::uint64_t{links[i].rank} << 32 | i);
+    links[i] = {byte_ids_[static_cast<unsigned char>(piece[i])], i == 0 ? none : i - 1,
+                i + 1 == count ? none : i + 1, rule_of_bytes(piece, i)};
+    if (links[i].rule.rank != no_rank) sorted.push_back(candidate_of(links[i].rule, i));
   }
-  std::priority_queue queue{std::greater<candidate>{}, std::move(initial)};
+  sort_by_rank(sorted);
+  std::priority_queue<candidate, std::vector<candidate>, std::greater<>> queue;
 
   const auto renew = [&](std::uint32_t i) {
     link& l = links[i];
-    l.rank = l.after == none ? no_rank : rank_of(l.token, links[l.after].token);
-    if (l.rank != no_rank) queue.push(std::uint64_t{l.rank} << 32 | i);
+    l.rule = l.after == none ? merge_rule{} : rule_of(l.token, links[l.after].token);
+    if (l.rule.rank != no_rank) queue.push(candidate_of(l.rule, i));
   };
-  while (!queue.empty()) {
-    const candidate top = queue.top();
-    queue.pop();
+  const auto merge = [&](candidate top) {
     const auto i = static_cast<std::uint32_t>(top);
-    if (links[i].rank != top >> 32) continue;
     link& left = links[i];
+    if (left.rule.rank != top >> 32) return;
     link& right = links[left.after];
-    left.token = find(left.token, right.token)->product;
-    right.rank = no_rank;
+    left.token = left.rule.product;
+    right.rule = {};
     left.after = right.after;
     if (left.after != none) links[left.after].before = i;
     renew(i);
     if (left.before != none) renew(left.before);
+  };
+  for (auto next = sorted.begin(); next != sorted.end() || !queue.empty();) {
+    if (queue.empty() || (next != sorted.end() && *next < queue.top())) {
+      merge(*next++);
+    } else {
+      const candidate top = queue.top();
+      queue.pop();
+      merge(top);
+    }
   }
-
-  tokens.resize(first);
-  for (std::uint32_t i = 0; i != none; i = links[i].after) tokens.push_back(links[i].token);
+  for (std::uint32_t i = 0; i != none; i = links[i].after) out.push_back(links[i].token);
 }
 
 }  // namespace glimmer

@@ -14,7 +14,9 @@ namespace glimmer {
 
 /// What two neighbouring tokens become, and how early.
 struct merge_rule {
-  std::uint32_t rank = 0;  ///< lower is sooner
+  static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+
+  std::uint32_t rank = no_rank;  ///< lower is sooner; `no_rank`: they are never merged
   token_id product = 0;
 };
 
@@ -30,8 +32,8 @@ class bpe {
   /// Appends the tokens of `piece`. O(n log n) in its length.
   void encode(std::string_view piece, const vocabulary& words, std::vector<token_id>& out) const;
 
-  /// The rule for a pair, or null.
-  const merge_rule* find(token_id left, token_id right) const;
+  /// The rule for a pair; without a rank if there is none.
+  merge_rule rule_of(token_id left, token_id right) const;
 
  private:
   struct slot {
@@ -43,11 +45,14 @@ class bpe {
   result<void> read_merges(const json& merges, const vocabulary& words);
   void reserve(std::size_t count);
   void insert(std::uint64_t pair, merge_rule rule);
-  std::uint32_t rank_of(token_id left, token_id right) const;
-  void merge_short(std::vector<token_id>& tokens, std::size_t first) const;
-  void merge_long(std::vector<token_id>& tokens, std::size_t first) const;
+  void look_up_byte_pairs();
+  merge_rule rule_of_bytes(std::string_view piece, std::size_t at) const;
+  void merge_short(std::string_view piece, std::vector<token_id>& out) const;
+  void merge_long(std::string_view piece, std::vector<token_id>& out) const;
 
-  std::vector<slot> slots_;  // open addressing, a power of two
+  std::vector<slot> slots_;            // open addressing, a power of two
+  std::vector<std::uint64_t> filter_;  // bits by hash: without its bit a pair has no rule
+  std::vector<merge_rule> of_bytes_;   // of two bytes, left << 8 | right
   token_id byte_ids_[256] = {};
   bool ignore_merges_ = false;  // a piece that is a token is taken whole
 };

@@ -6,6 +6,27 @@
 
 namespace glimmer {
 
+namespace {
+
+template <class Word>
+std::uint64_t load(const char* at) {
+  Word word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/// Fewer than 8 bytes as one number; of two keys of one length no two are the same.
+std::uint64_t last_bytes(std::string_view key) {
+  const char* const p = key.data();
+  const auto n = key.size();
+  if (n >= 4) return load<std::uint32_t>(p) | load<std::uint32_t>(p + n - 4) << 32;
+  if (n == 0) return 0;
+  return load<std::uint8_t>(p) | load<std::uint8_t>(p + n / 2) << 8 |
+         load<std::uint8_t>(p + n - 1) << 16;
+}
+
+}  // namespace
+
 std::uint64_t byte_table::hash_of(std::string_view key) {
   constexpr std::uint64_t prime = 0x9e3779b97f4a7c15;
   std::uint64_t hash = key.size() * prime;
@@ -19,9 +40,7 @@ std::uint64_t byte_table::hash_of(std::string_view key) {
     mix(word);
     key.remove_prefix(8);
   }
-  std::uint64_t rest = 0;
-  std::memcpy(&rest, key.data(), key.size());
-  mix(rest);
+  mix(last_bytes(key));
   hash *= prime;
   return hash ^ hash >> 32;
 }

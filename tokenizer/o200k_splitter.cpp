@@ -1,5 +1,7 @@
 #include "tokenizer/o200k_splitter.hpp"
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "tokenizer/char_class.hpp"
@@ -32,6 +34,15 @@ constexpr class_set soft_letters{caseless, mark};         // both
 constexpr class_set symbols{other, mark};                 // neither space, letter nor number
 constexpr class_set spaces{newline, space};
 
+/// The set of each ASCII byte's own class; empty for other bytes.
+const std::array<std::uint8_t, 256> ascii_sets = [] {
+  std::array<std::uint8_t, 256> out{};
+  for (unsigned byte = 0; byte < 0x80; ++byte) {
+    out[byte] = static_cast<std::uint8_t>(1U << unsigned(class_of(byte)));
+  }
+  return out;
+}();
+
 struct seen {
   char_class what = other;
   std::size_t length = 1;
@@ -63,13 +74,21 @@ class piece_finder {
   }
 
   std::size_t run(std::size_t i, class_set set) const {
-    while (more(i)) {
+    for (;;) {
+      i = ascii_run(i, set);
+      if (!more(i) || is_ascii(i)) return i;
       const seen c = at(i);
-      if (!set.has(c.what)) break;
+      if (!set.has(c.what)) return i;
       i += c.length;
     }
+  }
+
+  /// Nearly all text is runs of ASCII.
+  std::size_t ascii_run(std::size_t i, class_set set) const {
+    while (more(i) && (ascii_sets[static_cast<unsigned char>(text_[i])] & set.bits) != 0) ++i;
     return i;
   }
+  bool is_ascii(std::size_t i) const { return static_cast<signed char>(text_[i]) >= 0; }
 
   /// 1 and 2 up to the contraction: an optional character before the letters, then the letters.
   std::optional<std::size_t> word(std::size_t begin, seen first) const {
@@ -95,6 +114,9 @@ class piece_finder {
   /// 1: head letters*, tail letters+. Where no lower-case letter follows the heads, the last of
   /// them that is also a tail has to be the tail.
   std::optional<std::size_t> mixed_letters(std::size_t begin) const {
+    if (const auto end = ascii_run(begin, class_set{lower}); end > begin) {
+      return run(end, tail_letters);
+    }
     std::size_t i = begin, soft_end = begin;
     while (more(i)) {
       const seen c = at(i);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -57,7 +58,9 @@ result<std::shared_ptr<const tokenizer>> tokenizer::parse(std::string_view json_
 result<void> tokenizer::append(std::string_view text, std::vector<token_id>& out) const {
   const auto ends = split_.split(text);
   if (!ends) return fail(ends.error());
-  out.reserve(out.size() + ends->size());
+  // Not to the exact size: a chat appends many texts to one prompt.
+  const auto wanted = out.size() + ends->size();
+  if (wanted > out.capacity()) out.reserve(std::max(wanted, 2 * out.capacity()));
   std::size_t begin = 0;
   for (const std::uint32_t end : *ends) {
     merges_.encode(text.substr(begin, end - begin), words_, out);

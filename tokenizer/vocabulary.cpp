@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tokenizer/utf8.hpp"
@@ -180,7 +181,11 @@ std::string_view vocabulary::special_spelling(token_id id) const {
 }
 
 std::optional<token_id> vocabulary::find(std::string_view raw_bytes) const {
-  const auto same = [&](std::uint32_t id) { return text(entries_[id]) == raw_bytes; };
+  const auto same = [&](std::uint32_t id) {
+    const entry& e = entries_[id];
+    return e.length == raw_bytes.size() &&
+           std::memcmp(arena_.data() + e.begin, raw_bytes.data(), e.length) == 0;
+  };
   const std::uint32_t* id = by_bytes_.find(raw_bytes, same);
   return id != nullptr ? std::optional{static_cast<token_id>(*id)} : std::nullopt;
 }

@@ -11,17 +11,17 @@ namespace {
 /// The definition, word for word: look at all pairs, merge the leftmost of the lowest rank, again.
 std::vector<token_id> by_definition(const bpe& merges, std::vector<token_id> tokens) {
   for (;;) {
-    const merge_rule* best = nullptr;
+    merge_rule best;
     std::size_t place = 0;
     for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-      const merge_rule* rule = merges.find(tokens[i], tokens[i + 1]);
-      if (rule != nullptr && (best == nullptr || rule->rank < best->rank)) {
+      const merge_rule rule = merges.rule_of(tokens[i], tokens[i + 1]);
+      if (rule.rank < best.rank) {
         best = rule;
         place = i;
       }
     }
-    if (best == nullptr) return tokens;
-    tokens[place] = best->product;
+    if (best.rank == merge_rule::no_rank) return tokens;
+    tokens[place] = best.product;
     tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(place) + 1);
   }
 }
@@ -83,6 +83,20 @@ BOOST_AUTO_TEST_CASE(runs_of_one_letter_follow_the_definition_at_every_length) {
       const std::string text(length, letter);
       BOOST_REQUIRE(encode(m, text) == by_definition(m.merges, bytes_of(m, text)));
     }
+  }
+}
+
+// Long enough that candidates are sorted by the digits of their ranks.
+BOOST_AUTO_TEST_CASE(pieces_of_many_hundred_bytes_follow_the_definition) {
+  const model m = *read();
+  test::text_source source{12};
+  for (int i = 0; i < 40; ++i) {
+    std::string text;
+    while (text.size() < 300 + source.number(700)) {
+      text += i % 2 == 0 ? source.text(30) : std::string(1 + source.number(40), 'e');
+      text += std::string_view{"thereallytherestories"}.substr(source.number(20));
+    }
+    BOOST_REQUIRE_MESSAGE(encode(m, text) == by_definition(m.merges, bytes_of(m, text)), text);
   }
 }
 
