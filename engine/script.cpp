@@ -102,6 +102,11 @@ result<scripted_turn> read_turn(std::string_view text, const tokenizer& tokens) 
     if (!(ms >= 0 && ms <= delay_ms_limit)) return refuse("\"delay_ms\" is from 0 to 60000");
     turn.delay = duration{static_cast<std::int64_t>(ms * 1e6)};
   }
+  if (const auto at = line->find("fails_at")) {
+    const auto token = at->is_number() ? at->integer().value_or(-1) : -1;
+    if (token < 0) return refuse("\"fails_at\" is a whole number of at least 0");
+    turn.fails_at = static_cast<std::size_t>(token);
+  }
   return turn;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +20,8 @@ struct scripted_turn {
   std::string match;  ///< substring of the last user message, or "*" for all
   std::vector<token_id> tokens;
   std::uint32_t tokens_per_step = 1;
-  duration delay{};  ///< that one step takes
+  duration delay{};                     ///< that one step takes
+  std::optional<std::size_t> fails_at;  ///< the step that would bring this token fails
 };
 
 /// Turns in the order in which they are tried.
@@ -32,7 +35,7 @@ struct script {
 
 /// Reads a script: one JSON object a line; empty lines count for nothing.
 ///
-///     {"match": "weather" | "*", "k": 3, "delay_ms": 0.5, and one of
+///     {"match": "weather" | "*", "k": 3, "delay_ms": 0.5, "fails_at": 20, and one of
 ///      "tokens": [200023, 15, ...],
 ///      "text":   " to=user<|message|>Rain.<|eot|>",       spelled special tokens become their ids
 ///      "parts":  ["<|eot|> is text here", {"special": "<|eot|>"}]}

@@ -14,6 +14,9 @@ result<step_result> script_stepper::run(const step_plan& plan) {
   meet(plan);
   step_result out{.id = plan.id, .sequences = {}};
   out.sequences.reserve(plan.sequences.size());
+  if (std::ranges::any_of(plan.sequences, [&](const auto& rows) { return fails(rows); })) {
+    return fail({error_kind::device, "", "", "the script says that this step fails"});
+  }
   duration longest{};
   for (const auto& rows : plan.sequences) {
     out.sequences.push_back(play(rows));
@@ -33,6 +36,19 @@ void script_stepper::meet(const step_plan& plan) {
   }
 }
 
+std::size_t script_stepper::tokens_of(const sequence_rows& rows) const {
+  if (!rows.sample) return 0;
+  const auto* turn = playing_.at(rows.id).turn;
+  return std::min(turn != nullptr ? turn->tokens_per_step : 1u, rows.ahead + 1);
+}
+
+bool script_stepper::fails(const sequence_rows& rows) const {
+  const auto& one = playing_.at(rows.id);
+  if (one.turn == nullptr || !one.turn->fails_at) return false;
+  const auto at = *one.turn->fails_at;
+  return one.next <= at && at < one.next + tokens_of(rows);
+}
+
 sequence_tokens script_stepper::play(const sequence_rows& rows) {
   sequence_tokens got{.id = rows.id};
   const auto known = playing_.find(rows.id);
@@ -44,9 +60,7 @@ sequence_tokens script_stepper::play(const sequence_rows& rows) {
       got.prompt_logprobs.push_back({.token = (*one.prompt)[at], .top = {}});
     }
   }
-  if (!rows.sample) return got;
-  const auto wanted = one.turn != nullptr ? one.turn->tokens_per_step : 1;
-  const auto count = std::min(wanted, rows.ahead + 1);
+  const auto count = tokens_of(rows);
   while (got.tokens.size() < count) {
     const bool more = one.turn != nullptr && one.next < one.turn->tokens.size();
     got.tokens.push_back(more ? one.turn->tokens[one.next] : tokens_->id(control_token::eot));

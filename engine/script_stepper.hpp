@@ -11,7 +11,7 @@ namespace glimmer {
 
 /// A device without a model, for tests and load: plays prepared turns, several tokens per step
 /// when the plan has room for them. Behind the end of its turn a sequence gets end-of-turn
-/// tokens; every token has logprob 0. Lives in one thread.
+/// tokens; every token has logprob 0. A step fails where its turn says so. Lives in one thread.
 class script_stepper final : public stepper {
  public:
   /// Lets the time of a step pass.
@@ -31,6 +31,8 @@ class script_stepper final : public stepper {
     std::size_t next = 0;  // output index
   };
   void meet(const step_plan& plan);
+  std::size_t tokens_of(const sequence_rows& rows) const;
+  bool fails(const sequence_rows& rows) const;
   sequence_tokens play(const sequence_rows& rows);
 
   script script_;

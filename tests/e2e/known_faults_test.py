@@ -5,8 +5,10 @@ import json
 import time
 import unittest
 
+import openai
+
 from scripted import SPECIAL, STEPS, ScriptedTest, asked, request_of
-from stream_grammar import read_chat
+from stream_grammar import events_of, read_chat
 
 
 class KnownFaults(ScriptedTest):
@@ -177,6 +179,65 @@ class KnownFaults(ScriptedTest):
             text = json.dumps(self.unary(name)["choices"])
             for spelling in SPECIAL:
                 self.assertNotIn(spelling, text)
+
+
+class FailingDevice(ScriptedTest):
+    """The device fails: before the first token of a turn, or behind some of them."""
+
+    TEXT = " to=user<|message|>One two three four five six seven eight nine ten.<|eot|>"
+    turns = [{"match": "at once", "text": TEXT, "fails_at": 0},
+             {"match": "midway", "text": TEXT, "fails_at": 9},
+             {"match": "never", "text": TEXT}]
+
+    def check_error(self, body):
+        self.assertEqual(set(body), {"error"})
+        self.assertEqual(set(body["error"]), {"message", "type", "param", "code"})
+        self.assertEqual(body["error"]["type"], "server_error")
+        self.assertEqual(body["error"]["code"], "internal_error")
+        self.assertNotIn("script", body["error"]["message"])  # nobody's business outside
+
+    def test_a_failed_step_is_a_500_with_the_whole_error_object(self):
+        for name in ("at once", "midway"):
+            for k in STEPS:
+                for path, ask in (("/v1/chat/completions", request_of(name, k)),
+                                  ("/v1/completions",
+                                   {"model": "tiny", "prompt": asked(name, k), "max_tokens": 99})):
+                    status, body = self.daemon.post(path, ask)
+                    self.assertEqual(status, 500, body)
+                    self.check_error(json.loads(body))
+            self.check("never", content="One two three four five six seven eight nine ten.")
+
+    def test_a_step_that_fails_in_a_stream_is_its_last_event_and_no_finish_reason(self):
+        for name in ("at once", "midway"):
+            for k in STEPS:
+                raw = self.post(request_of(name, k, stream=True))
+                *chunks, last = events_of(raw)
+                self.check_error(last)
+                for chunk in chunks:
+                    self.assertNotIn("error", chunk)
+                    self.assertEqual([c["finish_reason"] for c in chunk["choices"]], [None])
+                told = "".join(c["choices"][0]["delta"].get("content", "") for c in chunks)
+                self.assertEqual(bool(told), name == "midway" and k < 9)
+                self.assertTrue(self.TEXT.split("<|message|>")[1].startswith(told))
+
+    def test_the_official_client_raises_its_own_errors(self):
+        client = openai.OpenAI(base_url=self.daemon.url + "/v1", api_key="x", max_retries=0)
+        ask = [{"role": "user", "content": asked("midway", 1)}]
+        with self.assertRaises(openai.InternalServerError):
+            client.chat.completions.create(model="tiny", messages=ask)
+        with self.assertRaises(openai.APIError):
+            for _ in client.chat.completions.create(model="tiny", messages=ask, stream=True):
+                pass
+
+    def test_blocks_and_requests_are_gone_when_their_step_failed(self):
+        self.daemon.post("/v1/chat/completions", request_of("midway", 1, n=3))
+        for _ in range(1000):  # counted twice a second
+            if not self.daemon.metric("glimmer_kv_blocks", state="active"):
+                break
+        self.assertEqual(self.daemon.metric("glimmer_kv_blocks", state="active"), 0)
+        self.assertEqual(self.daemon.metric("vllm:num_requests_running"), 0)
+
+    check = KnownFaults.check
 
 
 if __name__ == "__main__":

@@ -102,10 +102,31 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named) {
   for (const auto* line :
        {R"({"text":"x"})", R"({"match":"*"})", R"({"match":"*","tokens":[-1]})",
         R"({"match":"*","tokens":["x"]})", R"({"match":"*","text":"x","k":0})",
-        R"({"match":"*","text":"x","delay_ms":-1})", R"({"match":"*","parts":[{}]})",
-        R"({"match":"*","parts":[{"special":"<|nothing|>"}]})", "[]"}) {
+        R"({"match":"*","text":"x","delay_ms":-1})", R"({"match":"*","text":"x","fails_at":-1})",
+        R"({"match":"*","parts":[{}]})", R"({"match":"*","parts":[{"special":"<|nothing|>"}]})",
+        "[]"}) {
     BOOST_TEST(refusal_of(line).contains("line 1"), line);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_fails_at_the_token_that_the_turn_names) {
+  script_stepper device{read(R"({"match":"*","tokens":[1,2,3,4,5,6],"k":2,"fails_at":3})"),
+                        release_like(), [](duration) {}};
+  step_plan plan;
+  plan.started.push_back({.id = {1},
+                          .params = std::make_shared<const sampling_params>(),
+                          .prompt = std::make_shared<const std::vector<token_id>>(1, token_id{7})});
+  sequence_rows rows{.id = {1}, .count = 1};
+  rows.ahead = 1;
+  rows.sample = true;
+  plan.sequences.push_back(rows);
+  const auto first = device.run(plan);
+  BOOST_REQUIRE(first);
+  BOOST_TEST(first->sequences.at(0).tokens == (std::vector<token_id>{1, 2}));
+  plan.started.clear();
+  const auto second = device.run(plan);
+  BOOST_REQUIRE(!second);
+  BOOST_TEST((second.error().kind == error_kind::device));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_user_message_is_found_in_a_rendered_chat) {
