@@ -81,7 +81,8 @@ std::vector<sequence_request> answer_desk::open(std::shared_ptr<const accepted_r
       const auto index = static_cast<std::uint32_t>(entry.choices.size());
       asked.choices.push_back({.id = sequence_of(request, index),
                                .params = std::make_shared<const sampling_params>(params)});
-      entry.choices.push_back({.digester = token_digester{context, {prompt.end, index}}});
+      entry.choices.push_back(
+          {.digester = token_digester{context, {prompt.end, index, params.min_tokens}}});
     }
   }
   entry.left = entry.choices.size();
@@ -257,11 +258,13 @@ void answer_desk::send_piece(open_request& at, bool last) {
     at.stands_for.clear();
     return;
   }
+  const auto size = at.bytes.size();
   mail_.pieces.push_back({.request = at.accepted->request,
                           .bytes = std::exchange(at.bytes, {}),
                           .stands_for = std::exchange(at.stands_for, {}),
                           .stream = at.accepted->response.stream,
                           .last = last});
+  if (!last) at.bytes.reserve(size);  // the next piece is much like this one
 }
 
 spelled_logprob answer_desk::spell(const token_logprob& entry) const {

@@ -65,8 +65,9 @@ front_desk::front_desk(desk_config config)
 
 void front_desk::opened(connection_id id, time_point now) {
   connections_.emplace(
-      id, connection{
-              .http = http_connection{config_.bounds, {}, now}, .began = now, .last_bytes = now});
+      id, connection{.http = http_connection{config_.bounds, {config_.half_close_ok}, now},
+                     .began = now,
+                     .last_bytes = now});
   if (draining_) connections_.at(id).http.drain(now);
 }
 
@@ -285,20 +286,39 @@ void front_desk::respond(connection& at, exchange_id exchange, http_response res
                          time_point now) {
   const auto status = response.status;
   release_credit(at);
-  if (!at.label.empty()) response.fields.push_back({"x-request-id", at.label});
+  add_own_fields(at, response, now);
   if (at.http.respond(exchange, response, now)) note_finished(at, status, now);
 }
 
-void front_desk::note_finished(const connection& at, int status, time_point now) {
-  const auto seconds = std::chrono::duration<double>(now - at.began).count();
+/// What every answer to a request that was read has: its name, and how long it took until here.
+void front_desk::add_own_fields(const connection& at, http_response& response, time_point now) {
+  if (at.label.empty()) return;
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - at.began);
+  response.fields.push_back({"x-request-id", at.label});
+  response.fields.push_back({"openai-processing-ms", std::to_string(took.count())});
+}
+
+const front_desk::finished_series& front_desk::series_of(const connection& at, int status) {
+  const auto same = [&](const finished_series& known) {
+    return known.where == at.where && known.status_class == status / 100 &&
+           known.method == at.method;
+  };
+  const auto found = std::ranges::find_if(finished_, same);
+  if (found != finished_.end()) return *found;
   const std::string handler{route_label(at.where)};
-  counters_.add(
-      counters_.series(metric::http_requests, {{"method", at.method},
-                                               {"status", fmt::format("{}xx", status / 100)},
-                                               {"handler", handler}}));
-  counters_.observe(counters_.series(metric::http_request_duration,
-                                     {{"method", at.method}, {"handler", handler}}),
-                    seconds);
+  const auto requests = counters_.series(
+      metric::http_requests,
+      {{"method", at.method}, {"status", fmt::format("{}xx", status / 100)}, {"handler", handler}});
+  const auto duration = counters_.series(metric::http_request_duration,
+                                         {{"method", at.method}, {"handler", handler}});
+  return finished_.emplace_back(
+      finished_series{at.where, status / 100, at.method, requests, duration});
+}
+
+void front_desk::note_finished(const connection& at, int status, time_point now) {
+  const auto& places = series_of(at, status);
+  counters_.add(places.requests);
+  counters_.observe(places.duration, std::chrono::duration<double>(now - at.began).count());
   orders_.push_back({.what = desk_order::kind::finished,
                      .request = at.request.value_or(request_id{}),
                      .where = at.where,
@@ -398,7 +418,7 @@ void front_desk::deliver(const answer_piece& piece, connection_id id, connection
   } else if (piece.stream) {
     if (!at.http.streaming(exchange)) {
       auto head = event_stream_response();
-      head.fields.push_back({"x-request-id", at.label});
+      add_own_fields(at, head, now);
       at.http.start_stream(exchange, head);
     }
     if (!piece.bytes.empty()) at.http.stream(exchange, piece.bytes);
@@ -430,7 +450,9 @@ void front_desk::drain(time_point now) {
 }
 
 std::vector<desk_order> front_desk::take_orders() {
-  return std::exchange(orders_, {});
+  auto out = std::exchange(orders_, {});
+  orders_.reserve(out.size());
+  return out;
 }
 
 std::vector<sequence_tokens_taken> front_desk::take_windows() {

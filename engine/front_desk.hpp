@@ -75,6 +75,7 @@ struct desk_config {
   limits bounds;
   std::size_t admission_credits = 1024;  ///< of all frontends together
   bool credits_leased = false;           ///< else all of them belong to this desk
+  bool half_close_ok = false;            ///< else a client that ends its direction has gone
   std::vector<std::string> api_keys;     ///< empty: no key is asked for
   std::string models_body;               ///< of GET /v1/models
   std::string version_body;
@@ -185,7 +186,15 @@ class front_desk {
   void client_gone(connection& at);
   void respond(connection& at, exchange_id exchange, http_response response, time_point now);
   void deliver(const answer_piece& piece, connection_id id, connection& at, time_point now);
+  static void add_own_fields(const connection& at, http_response& response, time_point now);
   void end_request(request_id request);
+  struct finished_series {
+    route where;
+    int status_class;  // 2 for 2xx
+    std::string method;
+    std::size_t requests, duration;  // places in the counters
+  };
+  const finished_series& series_of(const connection& at, int status);
   void note_finished(const connection& at, int status, time_point now);
   std::uint32_t key_of(const connection& at) const;
   void flush(connection_id id, connection& at);
@@ -204,6 +213,7 @@ class front_desk {
   std::unordered_map<request_id, open_request> requests_;
   std::map<std::uint32_t, std::shared_ptr<const metrics>> others_;
   metrics counters_;
+  std::vector<finished_series> finished_;
   std::vector<desk_order> orders_;
   std::vector<sequence_tokens_taken> windows_;
 };

@@ -54,12 +54,14 @@ std::shared_ptr<const digest_context> make_digest_context(std::shared_ptr<const 
 token_digester::token_digester(std::shared_ptr<const digest_context> context, origin from)
     : context_{std::move(context)},
       text_{context_->tokens},
-      parser_{parser_options(*context_, from)} {}
+      parser_{parser_options(*context_, from)},
+      min_tokens_{from.min_tokens} {}
 
 token_digester::digested token_digester::push(std::span<const token_id> tokens,
                                               std::vector<turn_event>& out) {
   for (token_id token : tokens) {
     if (parser_.must_stop()) break;
+    if (min_tokens_ > 0) parser_.watch_stops(count_ >= min_tokens_);
     take(token, out);
     ++count_;
   }

@@ -43,6 +43,7 @@ class token_digester {
   struct origin {
     prompt_end end = prompt_end::header;
     std::uint32_t choice = 0;
+    std::uint32_t min_tokens = 0;  ///< stop strings complete in so many tokens do not count
   };
   token_digester(std::shared_ptr<const digest_context> context, origin from);
 
@@ -76,6 +77,7 @@ class token_digester {
   turn_parser parser_;
   std::string characters_;  // of the current token
   std::uint32_t count_ = 0;
+  std::uint32_t min_tokens_;
 };
 
 }  // namespace glimmer

@@ -144,6 +144,7 @@ desk_config plan_desk(const server_options& options, std::span<const std::string
                       .created = wall_now()});
   }
   return {.bounds = options.limits,
+          .half_close_ok = options.half_close_ok,
           .api_keys = options.api_keys,
           .models_body = models_body(models),
           .version_body = version_body(glimmer_version()),

@@ -6,7 +6,11 @@
 #include <caf/actor_system_config.hpp>
 #include <caf/config_option_set.hpp>
 #include <caf/config_value.hpp>
+#include <caf/error.hpp>
+#include <caf/message.hpp>
+#include <caf/pec.hpp>
 #include <caf/settings.hpp>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -19,6 +23,21 @@ namespace {
 
 std::unexpected<error> refuse(std::string text) {
   return fail({error_kind::bad_request, "invalid_config", "", std::move(text)});
+}
+
+/// Where the parser stopped, and what it would have read.
+std::string syntax_error(const std::string& file, const caf::error& why) {
+  std::int64_t line = 0;
+  const auto& context = why.context();
+  if (context.match_elements<caf::settings>()) {
+    line = caf::get_or(context.get_as<caf::settings>(0), "line", line);
+  }
+  if (why == caf::pec::unexpected_newline) --line;  // it looks back
+  return fmt::format(
+      "{}:{}: this line cannot be read; allowed are sections as [name], settings as name = value, "
+      "and comments that begin with ';'; a value is a number, true, false, \"text\" or a list "
+      "[value, value]",
+      file, line);
 }
 
 std::string word(const caf::config_value& value) {
@@ -76,9 +95,9 @@ result<void> apply_config_file(server_options& options, const std::string& file)
   if (text.view().find('\0') != std::string_view::npos) {
     return refuse(fmt::format("{}: a null byte stands in it; it is no config file", file));
   }
-  std::istringstream whole{text.str()};
+  std::istringstream whole{text.str() + '\n'};  // an unfinished last line is an error, too
   const auto parsed = caf::actor_system_config::parse_config(whole);
-  if (!parsed) return refuse(fmt::format("{}: {}", file, caf::to_string(parsed.error())));
+  if (!parsed) return refuse(syntax_error(file, parsed.error()));
   for (const auto& [section, value] : *parsed) {
     const auto* entries = caf::get_if<caf::settings>(&value);
     if (entries == nullptr) {

@@ -90,9 +90,9 @@ result<void> list(server_options& options, values v) {
   return {};
 }
 
-template <auto Member>
+template <auto Member, bool Value = true>
 result<void> on(server_options& options, values) {
-  options.*Member = true;
+  options.*Member = Value;
   return {};
 }
 
@@ -278,6 +278,10 @@ constexpr auto rows = std::to_array<row>({
      text<&so::generation_config>},
     {"seed", "server", arity::one, "seed of requests that bring none",
      number<&so::seed, 0, UINT64_MAX>},
+    {"half-close-ok", "server", arity::none, "answer clients that have ended their direction",
+     on<&so::half_close_ok>},
+    {"no-half-close-ok", "server", arity::none, "take them for gone; default",
+     on<&so::half_close_ok, false>},
     {"drain-timeout", "server", arity::one, "seconds that open requests get after SIGTERM",
      number<&so::drain_seconds, 0, 86'400>, live},
     {"watchdog-seconds", "server", arity::one, "work without a step for so long: unhealthy",

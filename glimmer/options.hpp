@@ -26,6 +26,7 @@ struct server_options {
   std::vector<std::string> api_keys;            ///< empty: no key is asked for
   std::string generation_config = "auto";  ///< auto: the checkpoint's, vllm: neutral, or a folder
   std::optional<std::uint64_t> seed;  ///< of requests that bring none; absent: a fresh one each
+  bool half_close_ok = false;         ///< a client that ends its direction still gets its answer
   std::uint32_t drain_seconds = 30;
   std::uint32_t watchdog_seconds = 60;
   std::string log_level = "info";

@@ -228,7 +228,14 @@ std::filesystem::path hub_cache_folder() {
 
 result<std::filesystem::path> resolve_model(std::string_view model,
                                             const std::filesystem::path& hub_cache) {
-  if (std::filesystem::is_directory(model)) return std::filesystem::path{model};
+  if (std::filesystem::is_directory(model)) {
+    if (std::filesystem::exists(std::filesystem::path{model} / "config.json")) {
+      return std::filesystem::path{model};
+    }
+    return fail(error{error_kind::not_found, "model_not_found", "model",
+                      "The folder \"" + std::string{model} +
+                          "\" holds no config.json; a checkpoint folder as published is needed."});
+  }
   const auto slash = model.find('/');
   const bool is_id = slash != std::string_view::npos && slash > 0 && slash + 1 < model.size() &&
                      model.find('/', slash + 1) == std::string_view::npos &&

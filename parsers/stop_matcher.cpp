@@ -68,7 +68,7 @@ bool stop_matcher::step(char c) {
     while (length > 0 && p.text[length] != c) length = p.fallback[length - 1];
     if (p.text[length] == c) ++length;
     if (length < p.text.size()) continue;
-    if (found_ == none || p.text.size() > found().size()) found_ = i;
+    if (watching_ && (found_ == none || p.text.size() > found().size())) found_ = i;
     length = p.fallback[length - 1];
   }
   return found_ != none;

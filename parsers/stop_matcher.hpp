@@ -26,7 +26,7 @@ class stop_strings {
 
 /// Finds the first stop string in a text that comes in pieces. Holds back the least: the longest
 /// end of the text that begins a stop string. The match that is complete first wins, the longest
-/// among those that end together.
+/// among those that end together. It can be told to let matches pass for a while.
 class stop_matcher {
  public:
   enum class keep_match : std::uint8_t { no, yes };
@@ -36,6 +36,8 @@ class stop_matcher {
   /// Appends what is certain to be shown. Returns true when a stop string is complete; the rest of
   /// `text` and all later text is dropped.
   bool push(std::string_view text, std::string& shown);
+  /// Whether a match that becomes complete counts; one that began earlier may. At first they count.
+  void watch(bool on) { watching_ = on; }
   /// The text ends or is interrupted: gives back what is held; no match reaches across.
   void flush(std::string& shown);
 
@@ -51,6 +53,7 @@ class stop_matcher {
   keep_match keep_;
   std::vector<std::uint32_t> matched_;  // bytes of each pattern that end here
   std::string held_;
+  bool watching_ = true;
   std::size_t found_ = none;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };

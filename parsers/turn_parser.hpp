@@ -38,6 +38,9 @@ class turn_parser {
   /// No more tokens. Returns `how`, or tool_calls where it was a normal end with calls.
   finish_reason finish(finish_reason how, std::vector<turn_event>& out);
 
+  /// Whether stop strings that become complete in what follows end the turn; at first they do.
+  void watch_stops(bool on) { stop_.watch(on); }
+
   /// A stop string is complete or the turn is over: later tokens are ignored.
   bool ended() const { return must_stop() || splitter_.ended(); }
   /// Nothing useful can follow: a stop string, or the model began someone else's message.

@@ -1,6 +1,8 @@
 #include "protocol/http_response.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 
 #include "base/assert.hpp"
 
@@ -22,10 +24,11 @@ struct field_text {
 void append_field(std::string& out, field_text field) {
   out += field.name;
   out += ": ";
-  for (const char c : field.value) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
-  }
+  const auto value_begin = out.size();
+  out += field.value;
+  std::replace_if(
+      out.begin() + static_cast<std::ptrdiff_t>(value_begin), out.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
   out += "\r\n";
 }
 

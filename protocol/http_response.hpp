@@ -10,7 +10,7 @@ namespace glimmer {
 
 /// One extra header field. Control bytes in the value are written as '?'.
 struct http_field {
-  std::string name;
+  std::string_view name;  ///< a literal
   std::string value;
 };
 

@@ -26,6 +26,12 @@ std::size_t metrics::series(metric id, const metric_labels& labels) {
   return series_.size() - 1;
 }
 
+std::size_t metrics::series(metric id) {
+  auto& known = plain_[static_cast<std::size_t>(id)];
+  if (known == 0) known = static_cast<std::uint32_t>(series(id, {})) + 1;
+  return known - 1;
+}
+
 void metrics::add(std::size_t series, double amount) {
   auto& s = series_.at(series);
   GLIMMER_ASSERT(definition_of(s.id).kind == metric_kind::counter && amount >= 0,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,8 +32,10 @@ class metrics {
   /// `context_tokens`: the longest sequence, where bucket lists of token counts end; 0: no end.
   explicit metrics(std::uint64_t context_tokens = 0) : context_tokens_{context_tokens} {}
 
-  /// Place of a series; made with value 0 if new. Look it up once, not per token.
-  std::size_t series(metric id, const metric_labels& labels = {});
+  /// Place of a series; made with value 0 if new. With labels: look it up once, not per token.
+  std::size_t series(metric id, const metric_labels& labels);
+  /// Place of the series without labels: at no cost.
+  std::size_t series(metric id);
 
   void add(std::size_t series, double amount = 1);  ///< counter
   void set(std::size_t series, double value);       ///< gauge
@@ -48,6 +51,7 @@ class metrics {
  private:
   std::uint64_t context_tokens_;
   std::vector<metric_series> series_;
+  std::array<std::uint32_t, static_cast<std::size_t>(metric::count)> plain_{};  // place + 1
 };
 
 /// Bounds of a histogram's buckets for sequences of at most `context_tokens` (0: no end).

@@ -13,11 +13,19 @@ namespace glimmer {
 namespace {
 
 constexpr auto unserved = std::to_array<unserved_field>({
+    {"add_special_tokens", "is not served: the chat's frame has them."},
     {"audio", "is not served."},
+    {"best_of", "must be 1 on chat completions; use completions or n.", "1"},
     {"chat_template", "is not served: the model has its own."},
+    {"documents", "is not served; put them into messages."},
     {"echo", "is not served on chat completions."},
     {"function_call", "is not served; use tool_choice."},
     {"functions", "is not served; use tools."},
+    {"mm_processor_kwargs", "is not served."},
+    {"modalities", "must be [\"text\"]: nothing else is answered.", "text"},
+    {"suffix", "is not served."},
+    {"verbosity", "must be \"medium\": other lengths are not asked of the model.", "medium"},
+    {"web_search_options", "is not served.", "", true},
 });
 
 void read_tool_choice(const request_fields& request, response_options& out) {

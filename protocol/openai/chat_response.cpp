@@ -64,7 +64,13 @@ chat_answer::chat_answer(response_options options, response_identity identity)
 
 void chat_answer::begin(const sequence_usage& prompt, std::string& out) {
   for (auto& choice : choices_) choice.usage = prompt;
-  if (!options_.stream) return;
+  roles_due_ = options_.stream;
+  // Running usage would be wrong before it is known what the cache had: the roles wait for it.
+  if (!options_.continuous_usage) give_roles(out);
+}
+
+void chat_answer::give_roles(std::string& out) {
+  if (!std::exchange(roles_due_, false)) return;
   for (std::uint32_t index = 0; index < choices_.size(); ++index) {
     begin_chunk(index, out);
     out += "\"role\":\"assistant\",\"content\":\"\"";
@@ -92,7 +98,7 @@ void chat_answer::add(std::uint32_t index, const choice_delta& delta, std::strin
   if (options_.return_token_ids) {
     choice.tokens.insert(choice.tokens.end(), delta.tokens.begin(), delta.tokens.end());
   }
-  if (options_.continuous_usage) choice.usage = delta.usage;
+  if (options_.continuous_usage) tell_usage(choice, delta.usage, out);
   for (auto events = delta.events; !events.empty();) {
     const auto joined = join(events);
     if (joined.what == kind::reasoning && !options_.include_reasoning) continue;
@@ -111,12 +117,21 @@ void chat_answer::finish(std::uint32_t index, const choice_end& end, std::string
   auto& choice = choices_[index];
   GLIMMER_ASSERT(!choice.finished, "a choice ends once");
   choice.finished = true;
-  choice.usage = end.usage;
+  tell_usage(choice, end.usage, out);
   choice.end = end;
   if (!options_.stream) return;
   begin_chunk(index, out);
   end_choice(choice, &choice.end, out);
   end_chunk(out);
+}
+
+/// Takes the usage of one choice; the first of all tells what the cache had of their prompt.
+void chat_answer::tell_usage(choice_state& choice, const sequence_usage& usage, std::string& out) {
+  if (roles_due_) {
+    for (auto& one : choices_) one.usage.cached_tokens = usage.cached_tokens;
+    give_roles(out);
+  }
+  choice.usage = usage;
 }
 
 bool chat_answer::complete() const {

@@ -16,8 +16,9 @@ namespace glimmer {
 /// Makes the body of a chat answer.
 ///
 /// Streams keep the rules that the official clients enforce: role once per choice and choice 0
-/// first (all roles go out in `begin`), id and name of a call once, calls numbered from 0 without
-/// gaps, one finish reason per choice, usage last. Appends to `out`; not thread-safe.
+/// first (all roles go out in `begin`, or with the first tokens if usage runs along), id and name
+/// of a call once, calls numbered from 0 without gaps, one finish reason per choice, usage last.
+/// Appends to `out`; not thread-safe.
 class chat_answer final : public answer_writer {
  public:
   chat_answer(response_options options, response_identity identity);
@@ -69,6 +70,8 @@ class chat_answer final : public answer_writer {
   void take(choice_state& choice, const joined_events& delta) const;
   void fold(choice_state& choice, const joined_events& delta) const;
 
+  void give_roles(std::string& out);
+  void tell_usage(choice_state& choice, const sequence_usage& usage, std::string& out);
   void begin_chunk(std::uint32_t index, std::string& out) const;
   void end_choice(choice_state& choice, const choice_end* end, std::string& out) const;
   void end_chunk(std::string& out) const;
@@ -83,6 +86,7 @@ class chat_answer final : public answer_writer {
   response_identity identity_;
   std::string chunk_head_;  ///< the bytes before the choice's index, the same in every chunk
   std::vector<choice_state> choices_;
+  bool roles_due_ = false;
   std::vector<spelled_logprob> prompt_logprobs_;
 };
 

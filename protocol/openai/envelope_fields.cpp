@@ -24,16 +24,25 @@ std::string shortened(std::string_view text) {
 }
 
 constexpr auto unserved_everywhere = std::to_array<unserved_field>({
+    {"ebnf", "is not served yet."},
+    {"grammar", "is not served yet."},
     {"guided_choice", "is not served yet."},
     {"guided_grammar", "is not served yet."},
     {"guided_json", "is not served yet."},
     {"guided_regex", "is not served yet."},
     {"guided_whitespace_pattern", "is not served yet."},
+    {"json_schema", "is not served yet."},
     {"kv_transfer_params", "is not served."},
+    {"length_penalty", "must be 1: beams are not searched.", "1"},
     {"logits_processors", "is not served."},
+    {"regex", "is not served yet."},
+    {"repetition_detection", "is not served."},
+    {"return_tokens_as_token_ids", "is not served; use return_token_ids."},
     {"structural_tag", "is not served yet."},
     {"structured_outputs", "is not served yet."},
+    {"thinking_token_budget", "is not served yet."},
     {"use_beam_search", "is not served."},
+    {"vllm_xargs", "is not served."},
 });
 
 void read_stream(const request_fields& request, response_options& out) {
@@ -58,13 +67,31 @@ void read_response_format(const request_fields& request) {
   }
 }
 
+/// Whether a value asks for what the server does anyway.
+bool is_neutral(const json& value, std::string_view neutral) {
+  if (value.is_array() && value.size() == 1) return is_neutral(value.at(0), neutral);
+  if (value.is_string()) return value.string() == neutral;
+  return value.is_number() && neutral == "1" && value.number() == 1;
+}
+
 void refuse_fields(const request_fields& request, std::span<const unserved_field> fields) {
-  for (const auto& [name, why] : fields) {
-    const auto value = request.any(name);
+  for (const auto& field : fields) {
+    const auto value = request.any(field.name);
     if (!value || (value->is_boolean() && !value->boolean())) continue;
-    if ((value->is_array() || value->is_object()) && value->size() == 0) continue;
-    request.refuse_unsupported(name, std::string{why});
+    const bool empty = (value->is_array() || value->is_object()) && value->size() == 0;
+    if (empty && !field.asks_when_empty) continue;
+    if (!field.neutral.empty() && is_neutral(*value, field.neutral)) continue;
+    request.refuse_unsupported(field.name, std::string{field.why});
   }
+}
+
+/// A name that is kept as it is, hence not of any length.
+std::string read_name(const request_fields& request, std::string_view field,
+                      std::size_t bytes_max) {
+  const auto name = request.string(field).value_or("");
+  if (name.size() <= bytes_max) return std::string{name};
+  request.refuse(field, fmt::format("must be a string of at most {} bytes.", bytes_max));
+  return {};
 }
 
 }  // namespace
@@ -111,18 +138,13 @@ void read_shape(const request_fields& request, const request_rules& rules, respo
 
 void read_bookkeeping(const request_fields& request, generation_request& out) {
   constexpr std::int64_t priority_max = 1 << 30;
-  constexpr std::size_t name_bytes_max = 128;
   out.priority = static_cast<std::int32_t>(
       request.integer("priority", {-priority_max, priority_max}).value_or(0));
-  out.fairness_key = request.string("user").value_or("");
-  out.cache_salt = request.string("cache_salt").value_or("");
-  out.client_name = request.string("request_id").value_or("");
+  out.fairness_key = read_name(request, "user", 512);
+  out.cache_salt = read_name(request, "cache_salt", 512);
+  out.client_name = read_name(request, "request_id", 128);
   if (request.any("cache_salt") && out.cache_salt.empty()) {
     request.refuse("cache_salt", "must be a non-empty string.");
-  }
-  if (out.client_name.size() > name_bytes_max) {
-    request.refuse("request_id",
-                   fmt::format("must be a string of at most {} bytes.", name_bytes_max));
   }
   request.object("metadata");
   request.boolean("store");

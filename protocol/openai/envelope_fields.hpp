@@ -3,7 +3,6 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/request.hpp"
 #include "base/result.hpp"
@@ -21,10 +20,15 @@ result<void> read_body(std::string_view body, const request_rules& rules,
 /// The name to answer under; an unknown model is refused with "model_not_found".
 std::string read_model(const request_fields& request, const request_rules& rules);
 
-/// A member that is known and not served, and the end of the sentence that says so.
-using unserved_field = std::pair<std::string_view, std::string_view>;
-/// Refuses members whose silent loss would change the answer. Null, false and empty values ask for
-/// nothing.
+/// A member that is known and not served.
+struct unserved_field {
+  std::string_view name;
+  std::string_view why;           ///< the end of the sentence that says so
+  std::string_view neutral = {};  ///< this string, or 1 for "1", alone or in a list: asks nothing
+  bool asks_when_empty = false;   ///< an empty object asks for something too
+};
+/// Refuses members whose silent loss would change the answer. Null, false, neutral and empty values
+/// ask for nothing.
 void refuse_unserved(const request_fields& request, std::span<const unserved_field> fields);
 
 /// stream, stream_options, n, stop, include_stop_str_in_output, return_token_ids,

@@ -105,6 +105,8 @@ http_response error_response(const http_refusal& refusal) {
   http_response response;
   response.status = refusal.status;
   append(response.body, {refusal.status, refusal.text, "", refusal.code});
+  // Clients take every status from 500 on for something that may pass.
+  if (refusal.status >= 500) response.fields.push_back({"x-should-retry", "false"});
   return response;
 }
 

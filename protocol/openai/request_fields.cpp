@@ -11,8 +11,6 @@ namespace glimmer {
 
 namespace {
 
-constexpr std::size_t members_max = 4096;
-
 std::string in_words(integer_range range) {
   const integer_range all;
   if (range.low == all.low && range.high == all.high) return "an integer";
@@ -47,12 +45,12 @@ std::string_view kind_in_words(const json& value) {
   return "null";
 }
 
-request_fields::request_fields(json object, std::string path, refusal& wrong)
+request_fields::request_fields(json object, std::string path, refusal& wrong, std::size_t size_max)
     : object_{std::move(object)}, path_{std::move(path)}, wrong_{wrong} {
   GLIMMER_ASSERT(object_.is_object(), "only objects have fields");
   // Fields are found by walking; a flood of members must not make that slow.
-  if (object_.size() > members_max) {
-    refuse("", fmt::format("has {} members; at most {} are allowed.", object_.size(), members_max));
+  if (object_.size() > size_max) {
+    refuse("", fmt::format("has {} members; at most {} are allowed.", object_.size(), size_max));
     object_ = *json::parse("{}");
   }
 }
@@ -121,10 +119,11 @@ std::optional<json> request_fields::array(std::string_view name, std::size_t siz
   return value;
 }
 
-std::optional<request_fields> request_fields::object(std::string_view name) const {
+std::optional<request_fields> request_fields::object(std::string_view name,
+                                                     std::size_t size_max) const {
   const auto value = any(name);
   if (!value) return std::nullopt;
-  if (value->is_object()) return request_fields{*value, path_of(name), wrong_};
+  if (value->is_object()) return request_fields{*value, path_of(name), wrong_, size_max};
   refuse(name, fmt::format("must be an object, not {}.", kind_in_words(*value)));
   return std::nullopt;
 }

@@ -36,12 +36,14 @@ struct number_range {
 
 /// The members of one object of a request, by name, kind and range. Absent and null are the same.
 /// A member of the wrong kind or range is refused with its path and what is allowed, and reads as
-/// absent. An object of more than 4096 members is refused and reads as empty.
+/// absent. An object of too many members is refused and reads as empty.
 class request_fields {
  public:
+  static constexpr std::size_t members_max = 4096;  ///< where nobody asks for fewer
+
   /// `object` must be one; `path` is its place in the body, "" for the body itself. Keeps `wrong`
   /// by reference.
-  request_fields(json object, std::string path, refusal& wrong);
+  request_fields(json object, std::string path, refusal& wrong, std::size_t size_max = members_max);
 
   std::optional<json> any(std::string_view name) const;
   std::optional<bool> boolean(std::string_view name) const;
@@ -50,7 +52,9 @@ class request_fields {
   std::optional<double> number(std::string_view name, number_range range) const;
   /// An array of at most `size_max` elements.
   std::optional<json> array(std::string_view name, std::size_t size_max) const;
-  std::optional<request_fields> object(std::string_view name) const;
+  /// An object of at most `size_max` members.
+  std::optional<request_fields> object(std::string_view name,
+                                       std::size_t size_max = members_max) const;
 
   /// The body's path of a member, e.g. "messages[2].content".
   std::string path_of(std::string_view name) const;

@@ -166,13 +166,8 @@ std::optional<token_id> token_named(std::string_view name, std::uint32_t vocab_t
 
 void read_logit_bias(const request_fields& request, const request_rules& rules,
                      sampling_params& out) {
-  const auto bias = request.object("logit_bias");
+  const auto bias = request.object("logit_bias", rules.bounds.logit_bias_entries);
   if (!bias) return;
-  const auto entries_max = rules.bounds.logit_bias_entries;
-  if (bias->value().size() > entries_max) {
-    return request.refuse("logit_bias", fmt::format("has {} entries; at most {} are allowed.",
-                                                    bias->value().size(), entries_max));
-  }
   for (auto entry = bias->value().first(); entry; entry = entry->next()) {
     const auto token = token_named(entry->key(), rules.vocab_tokens);
     if (!token) {

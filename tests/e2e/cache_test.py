@@ -85,6 +85,18 @@ class CacheTest(unittest.TestCase):
         self.assertEqual(cached(usage), cached(again[1]))
         self.assertEqual(choices, answer_of(self.plain, messages=messages, n=3)[0])
 
+    def test_the_first_running_usage_already_knows_the_hit(self):
+        messages = [{"role": "user", "content": "a prompt that comes twice " * 12}]
+        _, usage = answer_of(self.daemon, messages=messages)
+        _, usage = answer_of(self.daemon, messages=messages)
+        options = {"include_usage": True, "continuous_usage_stats": True}
+        for n in (1, 3):
+            _, body = self.daemon.post("/v1/chat/completions", chat(
+                messages=messages, n=n, stream=True, stream_options=options))
+            chunks = [json.loads(line[6:]) for line in body.splitlines()
+                      if line.startswith("data: {")]
+            self.assertEqual({cached(chunk["usage"]) for chunk in chunks}, {cached(usage)})
+
     def test_a_salt_keeps_prompts_apart(self):
         messages = [{"role": "user", "content": "salted words " * 20}]
         answer_of(self.daemon, messages=messages, cache_salt="a")

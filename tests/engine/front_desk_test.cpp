@@ -280,6 +280,30 @@ BOOST_AUTO_TEST_CASE(the_clients_request_id_comes_back_and_a_foul_one_does_not) 
   BOOST_TEST(w.holds("x-request-id: req-"));
 }
 
+BOOST_AUTO_TEST_CASE(every_answer_tells_how_long_it_took) {
+  world w;
+  w.receive(chat());
+  w.now = w.now + std::chrono::milliseconds{37};
+  w.answer({.request = w.last_request(), .bytes = "{}", .last = true});
+  BOOST_TEST(w.holds("openai-processing-ms: 37\r\n"));
+  w.receive(chat());
+  w.now = w.now + std::chrono::milliseconds{5};
+  w.answer({.request = w.last_request(), .bytes = "data: 1\n\n", .stream = true});
+  BOOST_TEST(w.holds("openai-processing-ms: 5\r\n"));  // until its head
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_ended_its_direction_is_served_only_where_that_is_allowed) {
+  for (const bool allowed : {false, true}) {
+    world w{{.half_close_ok = allowed}};
+    w.receive(chat());
+    w.desk.input_ended(socket_1, w.now);
+    w.look();
+    BOOST_TEST(w.count(kind::cancel) == (allowed ? 0u : 1u));
+    w.answer({.request = w.last_request(), .bytes = "{}", .last = true});
+    BOOST_TEST(w.holds("HTTP/1.1 200") == allowed);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_quiet_stream_says_that_it_lives) {
   world w;
   w.receive(chat());

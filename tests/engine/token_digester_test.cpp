@@ -88,6 +88,27 @@ BOOST_AUTO_TEST_CASE(the_end_is_the_same_token_for_every_batch) {
   BOOST_TEST(single.content() == whole.content());
 }
 
+BOOST_AUTO_TEST_CASE(stop_strings_within_the_least_number_of_tokens_do_not_count) {
+  const auto tokens = turn_tokens(" to=user<|message|>one two one two three<|eot|>");
+  const auto first = turn_tokens(" to=user<|message|>one two").size();
+  for (std::size_t step = 1; step <= tokens.size(); ++step) {
+    const auto context = make_digest_context(release_like(), with_stop("two"), {1, 2, 0});
+    token_digester digester{context, {.min_tokens = static_cast<std::uint32_t>(first)}};
+    std::vector<turn_event> events;
+    std::optional<std::uint32_t> end;
+    for (std::size_t at = 0; at < tokens.size() && !end; at += step) {
+      const auto some = std::span{tokens}.subspan(at, std::min(step, tokens.size() - at));
+      const auto digested = digester.push(some, events);
+      if (digested.ended) end = digested.end_index;
+    }
+    digester.finish(finish_reason::stop, events);
+    std::string content;
+    for (const auto& event : events) content += event.text;
+    BOOST_TEST(content == "one two one ");
+    BOOST_TEST(end.value_or(0) >= first);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(someone_elses_message_ends_the_sequence) {
   const auto tokens = turn_tokens(" to=user<|message|>a<|start|>user<|message|>b<|eot|>");
   sequence s{{}};

@@ -141,8 +141,20 @@ BOOST_AUTO_TEST_CASE(a_config_key_in_the_wrong_section_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(a_config_file_that_cannot_be_read_or_parsed_is_an_error) {
   BOOST_TEST(refusal("--config absent.conf") == "absent.conf: cannot be read");
-  const config_file file{"[server\nport = 1\n"};
-  BOOST_TEST(refusal("--config " + file.path).starts_with(file.path + ": "));
+  const auto line_of = [&](const char* text) {
+    const config_file file{text};
+    const auto why = refusal("--config " + file.path);
+    const std::string told = ": this line cannot be read; allowed are sections as [name], ";
+    const auto at = why.find(told);
+    BOOST_REQUIRE_MESSAGE(at != why.npos && why.starts_with(file.path + ":"), why);
+    return why.substr(file.path.size() + 1, at - file.path.size() - 1);
+  };
+  BOOST_TEST(line_of("[server\nport = 1\n") == "1");
+  BOOST_TEST(line_of("[server]\nport 1\n") == "2");
+  BOOST_TEST(line_of("[server]\n; here\nport = \"1\n") == "3");
+  BOOST_TEST(line_of("[server]\nport = 1 2\n") == "2");
+  BOOST_TEST(line_of("[server]\n# here\nport = 1\n") == "2");
+  BOOST_TEST(line_of("port") == "1");
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_or_a_binary_file_is_no_config_file) {

@@ -160,9 +160,19 @@ BOOST_AUTO_TEST_CASE(norms_that_carry_their_one_already_are_refused) {
 
 BOOST_AUTO_TEST_CASE(a_folder_stands_for_itself) {
   const temporary_folder folder;
+  folder.write("config.json", "{}");
   const auto found = resolve_model(folder.path().string(), "/nowhere");
   BOOST_REQUIRE(found);
   BOOST_TEST(found->string() == folder.path().string());
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_without_a_checkpoint_is_refused_by_its_name) {
+  const temporary_folder folder;
+  const auto found = resolve_model(folder.path().string(), "/nowhere");
+  BOOST_REQUIRE(!found);
+  BOOST_TEST(found.error().text == "The folder \"" + folder.path().string() +
+                                       "\" holds no config.json; a checkpoint folder as "
+                                       "published is needed.");
 }
 
 BOOST_AUTO_TEST_CASE(a_hub_id_is_found_through_its_main_branch) {

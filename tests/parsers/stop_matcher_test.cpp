@@ -97,6 +97,17 @@ BOOST_AUTO_TEST_CASE(every_match_is_the_one_a_slow_search_finds) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_match_passes_while_nobody_watches_and_one_that_began_then_may_end_later) {
+  const auto stops = std::make_shared<const stop_strings>(std::vector<std::string>{"abc"});
+  stop_matcher matcher{stops, stop_matcher::keep_match::no};
+  matcher.watch(false);
+  std::string shown;
+  BOOST_TEST(!matcher.push("xabcyab", shown));
+  matcher.watch(true);
+  BOOST_TEST(matcher.push("cz", shown));
+  BOOST_TEST(shown == "xabcy");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace glimmer

@@ -273,8 +273,51 @@ functions "functions":[{"name":"f"}]
 echo "echo":true
 use_beam_search "use_beam_search":true
 chat_template "chat_template":"x"
+best_of "best_of":3
+length_penalty "length_penalty":0.8
+web_search_options "web_search_options":{}
+web_search_options "web_search_options":{"search_context_size":"low"}
+modalities "modalities":["text","audio"]
+modalities "modalities":["audio"]
+audio "audio":{"voice":"alloy","format":"wav"}
+verbosity "verbosity":"low"
+documents "documents":[{"text":"x"}]
+add_special_tokens "add_special_tokens":true
+suffix "suffix":"x"
+grammar "grammar":"root ::= x"
+regex "regex":"a+"
+json_schema "json_schema":{"type":"object"}
+thinking_token_budget "thinking_token_budget":100
+return_tokens_as_token_ids "return_tokens_as_token_ids":true
+vllm_xargs "vllm_xargs":{"a":1}
 )-",
                  "unsupported_parameter");
+}
+
+BOOST_AUTO_TEST_CASE(values_that_ask_for_what_is_done_anyway_are_accepted) {
+  request_with(
+      R"("best_of":1,"length_penalty":1.0,"modalities":["text"],"verbosity":"medium","audio":null,)"
+      R"("web_search_options":null,"documents":[],"add_special_tokens":false,"vllm_xargs":{},)"
+      R"("use_beam_search":false,"service_tier":"auto","store":false,"prediction":null,)"
+      R"("prompt_cache_key":"k","safety_identifier":"s")");
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_kept_have_a_length) {
+  const auto named = [](std::string_view field, std::size_t bytes) {
+    return "\"" + std::string{field} + "\":\"" + std::string(bytes, 'x') + "\"";
+  };
+  BOOST_TEST(request_with(named("user", 512)).fairness_key.size() == 512u);
+  BOOST_TEST(refusal_of(named("user", 513)).text == "user must be a string of at most 512 bytes.");
+  BOOST_TEST(refusal_of(named("cache_salt", 513)).param == "cache_salt");
+  BOOST_TEST(refusal_of(named("request_id", 129)).param == "request_id");
+}
+
+BOOST_AUTO_TEST_CASE(too_many_logit_biases_are_told_their_own_limit) {
+  std::string bias;
+  for (int i = 0; i < 5000; ++i) bias += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":1";
+  const auto error = refusal_of("\"logit_bias\":{" + bias + "}");
+  BOOST_TEST(error.text == "logit_bias has 5000 members; at most 1024 are allowed.");
+  BOOST_TEST(error.param == "logit_bias");
 }
 
 BOOST_AUTO_TEST_CASE(the_sentence_says_what_is_allowed) {

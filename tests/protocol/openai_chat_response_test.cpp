@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(continuous_usage_is_in_every_chunk_and_knows_cached_tokens_
   options.include_usage = options.continuous_usage = true;
   std::string out;
   chat_answer answer{options, identity()};
-  answer.begin({.prompt_tokens = 10, .cached_tokens = 8}, out);
+  answer.begin({.prompt_tokens = 10}, out);  // nobody has looked into the cache yet
   const std::vector<turn_event> events = {content("x")};
   answer.add(0, {.events = events, .usage = {10, 8, 1, 0}}, out);
   answer.finish(0, {.usage = {10, 8, 2, 0}}, out);

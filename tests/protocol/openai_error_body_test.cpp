@@ -84,6 +84,13 @@ BOOST_AUTO_TEST_CASE(a_refusal_of_the_http_layer_looks_the_same) {
              R"("param":null,"code":"header_too_large"}})");
 }
 
+BOOST_AUTO_TEST_CASE(what_this_server_never_does_is_not_to_be_tried_again) {
+  for (const int status : {501, 505}) {
+    BOOST_TEST(field(error_response(http_refusal{status, "x", "No."}), "x-should-retry") ==
+               "false");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace glimmer
