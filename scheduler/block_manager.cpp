@@ -11,7 +11,9 @@ block_manager::block_manager(const block_manager_config& config)
     : config_{config},
       pools_{block_pool{config.blocks[index_of(kv_group::full)]},
              block_pool{config.blocks[index_of(kv_group::sliding)]}},
-      tree_{{.block_size = config.block_size, .blocks = config.blocks}} {}
+      tree_{{.block_size = config.block_size, .blocks = config.blocks}},
+      head_rows_{{.block_size = config.block_size,
+                  .blocks = config.blocks[index_of(kv_group::sliding)]}} {}
 
 std::uint32_t block_manager::blocks_covering(std::uint64_t positions) const {
   return static_cast<std::uint32_t>((positions + config_.block_size - 1) / config_.block_size);
@@ -20,6 +22,13 @@ std::uint32_t block_manager::blocks_covering(std::uint64_t positions) const {
 // Blocks that `window` consecutive positions touch at the worst alignment.
 std::uint32_t block_manager::window_blocks() const {
   return blocks_covering(config_.window - 1) + 1;
+}
+
+// And those that the drafts behind them touch, if the pool has so many at all: drafts only take
+// what is there.
+std::uint32_t block_manager::drafting_blocks() const {
+  const auto wanted = blocks_covering(config_.window - 1 + config_.look_ahead) + 1;
+  return std::min(wanted, std::max(window_blocks(), config_.blocks[index_of(kv_group::sliding)]));
 }
 
 std::uint64_t block_manager::positions_max() const {
@@ -36,7 +45,7 @@ block_need block_manager::missing(const sequence_blocks& held, std::uint32_t com
   for (const auto group : all_kv_groups) {
     const auto& mine = held.groups[index_of(group)];
     auto wanted = blocks_covering(positions);
-    if (group == kv_group::sliding) wanted = std::min(wanted, window_blocks());
+    if (group == kv_group::sliding) wanted = std::min(wanted, drafting_blocks());
     const auto have = static_cast<std::uint32_t>(mine.blocks.size());
     missing[index_of(group)] =
         wanted - std::min(wanted, have) + (must_copy(group, mine, computed) ? 1 : 0);
@@ -102,6 +111,7 @@ void block_manager::extend(sequence_blocks& held, std::uint32_t position, std::s
       auto& entry = mine.blocks[position / config_.block_size - mine.first_block];
       const auto own = take(group);
       copies.push_back({.group = group, .from = entry, .to = own});
+      if (group == kv_group::sliding) head_rows_.copy({.from = entry, .to = own});
       release(group, entry, retention::lasting);
       entry = own;
     }
@@ -115,6 +125,7 @@ void block_manager::extend(sequence_blocks& held, std::uint32_t position, std::s
 block_id block_manager::take(kv_group group) {
   const auto taken = pools_[index_of(group)].take();
   if (taken.evicted) tree_.forget(group, taken.id);
+  if (group == kv_group::sliding) head_rows_.clear(taken.id);
   return taken.id;
 }
 
@@ -207,7 +218,7 @@ prefix_hit block_manager::find_prefix(const token_view& tokens, const std::strin
 
 block_need block_manager::missing_after(const prefix_hit& hit, std::uint64_t positions) const {
   const auto all = blocks_covering(positions);
-  const auto in_window = std::min(all, window_blocks());
+  const auto in_window = std::min(all, drafting_blocks());
   const auto sliding = hit.blocks - hit.first_sliding;
   return {all - std::min(all, hit.blocks) + hit.revived[0],
           in_window - std::min(in_window, sliding) + hit.revived[1]};
@@ -249,9 +260,26 @@ void block_manager::exchange_known(kv_group group, prefix_node node, block_id& e
   const auto known = tree_.block(node, group);
   if (!known) return tree_.set_block(node, group, entry);
   if (*known == entry) return;
+  // A block that was filled without the draft head is of less use than one filled with it.
+  if (group == kv_group::sliding && head_rows_.count(entry) > head_rows_.count(*known)) {
+    const auto lesser = *known;
+    tree_.forget(group, lesser);
+    if (pool(group).is_cached(lesser)) pools_[index_of(group)].forget(lesser);
+    return tree_.set_block(node, group, entry);
+  }
   pools_[index_of(group)].share(*known);
   release(group, entry, retention::none);
   entry = *known;
+}
+
+// --- Draft head ----------------------------------------------------------------------------
+
+void block_manager::note_head_rows(const sequence_blocks& held, row_run positions) {
+  head_rows_.note(held.groups[index_of(kv_group::sliding)], positions);
+}
+
+std::uint32_t block_manager::head_rows_from(const sequence_blocks& held, std::uint32_t end) const {
+  return head_rows_.first_of_run(held.groups[index_of(kv_group::sliding)], end);
 }
 
 void block_manager::forget_unused() {

@@ -8,21 +8,12 @@
 #include "base/kv_group.hpp"
 #include "scheduler/block_groups.hpp"
 #include "scheduler/block_pool.hpp"
+#include "scheduler/head_rows.hpp"
 #include "scheduler/prefix_tree.hpp"
 #include "scheduler/step.hpp"
 #include "scheduler/token_view.hpp"
 
 namespace glimmer {
-
-/// The blocks one sequence uses in one group: entry i holds positions
-/// [(first_block + i) * block_size, + block_size).
-struct group_blocks {
-  std::vector<block_id> blocks;
-  std::uint32_t first_block = 0;
-  std::uint32_t end_block() const {
-    return first_block + static_cast<std::uint32_t>(blocks.size());
-  }
-};
 
 /// All blocks one sequence uses. Plain data; only the block manager changes it.
 struct sequence_blocks {
@@ -38,6 +29,7 @@ struct block_manager_config {
   std::uint32_t window = 2048;  ///< keys a sliding query sees, itself included
   per_group<std::uint32_t> blocks{};
   bool prefix_caching = false;
+  std::uint32_t look_ahead = 0;  ///< drafts a step may write behind a sequence's own rows
 };
 
 /// The longest computed prefix of some tokens that can be used without recomputing anything.
@@ -59,9 +51,10 @@ struct prefix_hit {
 /// far behind their sequence go before those that end a turn, because a prefix can be taken up
 /// again only where a whole window of them is left.
 ///
-/// A block that several sequences use is never written: the writer gets a copy first. Refuses
-/// nothing by itself: callers ask `rows_backed`, and preempt somebody when it is too few. A chunk
-/// of n rows holds sliding blocks for n + window - 1 positions until its step has returned.
+/// A block that several sequences use is never written: the writer gets a copy first. (Rows of the
+/// draft head are: who shares a block shares its tokens, so they are the same.) Refuses nothing by
+/// itself: callers ask `rows_backed`, and preempt somebody when it is too few. A chunk of n rows
+/// holds sliding blocks for n + window - 1 positions until its step has returned.
 class block_manager {
  public:
   explicit block_manager(const block_manager_config& config);
@@ -106,6 +99,10 @@ class block_manager {
   /// Makes the whole blocks among the first `computed` positions known.
   void remember(sequence_blocks& held, const token_view& tokens, const std::string& salt,
                 std::uint32_t computed);
+  /// The draft head wrote its rows of these positions, which `held` covers in the sliding group.
+  void note_head_rows(const sequence_blocks& held, row_run positions);
+  /// First of the unbroken run of positions with head rows that ends at `end`; `end` if none does.
+  std::uint32_t head_rows_from(const sequence_blocks& held, std::uint32_t end) const;
   /// All contents that nobody uses are given up.
   void forget_unused();
   /// Free blocks are unknown, cached ones known; linear, for the books.
@@ -119,6 +116,7 @@ class block_manager {
  private:
   std::uint32_t blocks_covering(std::uint64_t positions) const;
   std::uint32_t window_blocks() const;
+  std::uint32_t drafting_blocks() const;
   bool must_copy(kv_group group, const group_blocks& held, std::uint32_t position) const;
   block_id take(kv_group group);
   void release(kv_group group, block_id id, retention keep);
@@ -128,6 +126,7 @@ class block_manager {
   block_manager_config config_;
   per_group<block_pool> pools_;
   prefix_tree tree_;
+  head_rows head_rows_;
 };
 
 }  // namespace glimmer

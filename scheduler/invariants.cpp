@@ -44,7 +44,7 @@ std::optional<std::string> broken_table(const block_manager& blocks, kv_group gr
     return fmt::format("sequence {} computed {}, but its table {} holds blocks [{}, {})",
                        s.id.value, s.computed, index_of(group), held.first_block, held.end_block());
   }
-  if (!s.in_step && held.first_block < first && !held.blocks.empty()) {
+  if (!s.in_step && !s.in_draft && held.first_block < first && !held.blocks.empty()) {
     return fmt::format("sequence {} still holds block {} behind its window", s.id.value,
                        held.first_block);
   }
@@ -72,11 +72,16 @@ std::optional<std::string> broken_sequence(const sequence& s) {
   if (s.computed > s.total()) return says("computed more tokens than it has");
   if (s.output.size() > s.output_max) return says("has more output than it may");
   if (s.state == sequence_state::ended) {
-    if (!s.in_step) return says("has ended, has no rows in flight, and is still there");
+    if (!s.in_step && !s.in_draft) {
+      return says("has ended, has no rows in flight, and is still there");
+    }
     return std::nullopt;
   }
   if (s.pending() == 0) return says("has nothing left to compute and has not ended");
   if (s.in_step && s.state != sequence_state::running) return says("is in a step without a slot");
+  if (!s.drafts.empty() && (s.pending() != 1 || s.blocks.empty())) {
+    return says("has drafts that follow nothing it has computed");
+  }
   if ((s.state == sequence_state::parked) != (s.window == 0)) {
     return says("is parked with an open window, or runs with a closed one");
   }

@@ -22,7 +22,8 @@ block_manager_config blocks_of(const scheduler_config& config) {
   return {.block_size = config.block_size,
           .window = config.window,
           .blocks = config.blocks,
-          .prefix_caching = config.prefix_caching};
+          .prefix_caching = config.prefix_caching,
+          .look_ahead = config.drafting.tokens_max};
 }
 
 /// Most requests leave max_tokens open: what a client is charged for an answer of unknown length.
@@ -38,7 +39,11 @@ scheduler::scheduler(scheduler_config config)
     : config_{checked(std::move(config))},
       blocks_{blocks_of(config_)},
       rules_{config_, blocks_.positions_max()},
-      pace_{config_.pace} {}
+      pace_{config_.pace},
+      lengths_{config_.drafting} {
+  counters_.drafting.configured = config_.drafting.tokens_max > 0;
+  counters_.drafting.acceptance_floor = config_.drafting.acceptance_floor;
+}
 
 // --- Requests ------------------------------------------------------------------------------
 
@@ -168,7 +173,9 @@ void scheduler::end(sequence_id id, std::uint32_t output_index) {
   auto* s = find(id);
   if (!s) return;
   const auto have = static_cast<std::uint32_t>(s->output.size());
-  finish(*s, {.cause = end_cause::stop_string}, std::min(have, output_index + 1));
+  const auto billed = std::min(have, output_index + 1);
+  if (config_.drafting.tokens_max > 0) counters_.drafting.discarded += have - billed;
+  finish(*s, {.cause = end_cause::stop_string}, billed);
 }
 
 void scheduler::grant(sequence_id id, std::uint32_t tokens) {
@@ -206,10 +213,11 @@ void scheduler::start(sequence& s, const prefix_hit& hit) {
 
 // Everything it has computed is given up; its tokens stay and are computed again later.
 void scheduler::preempt(sequence& s) {
-  GLIMMER_ASSERT(!s.in_step, "blocks of a step in flight are never taken");
+  GLIMMER_ASSERT(!s.in_step && !s.in_draft, "blocks of a step in flight are never taken");
   ++counters_.preemptions;
   blocks_.release_all(s.blocks);
   s.computed = 0;
+  s.drafts.clear();
   if (s.on_executor) dropped_.push_back(s.id);
   s.on_executor = false;
   if (s.state == sequence_state::running) {
@@ -276,7 +284,7 @@ void scheduler::finish(sequence& s, ending why, std::uint32_t output_tokens) {
     }
   }
   queues_.leave(s);
-  if (!s.in_step) retire(s);
+  if (!s.in_step && !s.in_draft) retire(s);
 }
 
 void scheduler::retire(sequence& s) {
@@ -314,7 +322,7 @@ bool scheduler::has_work() const {
 }
 
 bool scheduler::idle() const {
-  return sequences_.empty() && !step_;
+  return sequences_.empty() && !step_ && !draft_;
 }
 
 scheduler_stats scheduler::stats() const {
@@ -325,7 +333,8 @@ scheduler_stats scheduler::stats() const {
   stats.queued_tokens = queue_.tokens;
   stats.blocks = blocks_.counts();
   stats.has_work = has_work();
-  stats.step_in_flight = step_.has_value();
+  stats.step_in_flight = step_.has_value() || draft_.has_value();
+  stats.drafting.present = drafter_ == drafter_state::ready;
   return stats;
 }
 

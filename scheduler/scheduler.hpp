@@ -15,6 +15,8 @@
 #include "base/result.hpp"
 #include "scheduler/admission.hpp"
 #include "scheduler/block_manager.hpp"
+#include "scheduler/draft.hpp"
+#include "scheduler/draft_controller.hpp"
 #include "scheduler/fair_share.hpp"
 #include "scheduler/run_queues.hpp"
 #include "scheduler/scheduler_config.hpp"
@@ -30,6 +32,8 @@ namespace glimmer {
 /// Decides which tokens are computed when, and where their keys and values lie.
 ///
 ///     admit ──> plan ──> (executor) ──> commit ──> outputs, endings
+///                ^                        │
+///                └── take_drafts <── (drafter) <── plan_drafts, while there is a drafter
 ///
 /// A pure state machine: time is an argument, no call blocks, the same calls give the same
 /// plans. Not thread-safe; belongs to one actor or loop. After any call endings may wait:
@@ -66,6 +70,20 @@ class scheduler {
   /// ahead per sampling sequence.
   committed commit(step_result result, time_point now);
 
+  /// A drafter is there (again), or will not answer any more. Without one steps go on as if there
+  /// had never been any: no token depends on it. Pre: the config allows drafting.
+  void drafter_ready();
+  void drafter_lost();
+
+  /// After each commit: what the drafter is to do with that step, or nothing. Until the answer
+  /// (or `drafting_config::wait_max`) `plan` returns nothing, because the device, the step's
+  /// residuals and the blocks of its sequences belong to the drafter.
+  std::optional<draft_plan> plan_drafts(time_point now);
+  /// The drafter's answer. A late one only tells that it is back.
+  void take_drafts(const draft_result& result, time_point now);
+  /// It could not. Nothing was written that anybody will look at.
+  void drafts_failed(step_id id);
+
   /// The step in flight failed: every sequence in it ends with `error`.
   void fail_step(step_id id, time_point now);
 
@@ -101,6 +119,27 @@ class scheduler {
   std::optional<std::string> check_invariants() const;
 
  private:
+  enum class drafter_state : std::uint8_t { absent, ready, late };
+  /// Rows of the last step that were committed and that the drafter may read.
+  struct drafted_rows {
+    sequence* owner = nullptr;
+    std::uint32_t row = 0;
+    std::uint32_t position = 0;
+    std::uint32_t count = 0;
+    std::uint32_t drafts = 0;  ///< asked for
+  };
+  struct draft_in_flight {
+    step_id id;
+    time_point planned{};
+    duration wait_max{};
+  };
+  /// The step before: its id, and what the next one will probably be like.
+  struct last_step {
+    step_id id;
+    duration time{};
+    std::uint32_t prompt_rows = 0;
+  };
+
   struct ending {
     end_cause cause = end_cause::error;
     std::optional<cancel_reason> reason = {};
@@ -130,11 +169,41 @@ class scheduler {
   prefix_hit hit_of(const sequence& s) const;
   std::uint64_t positions_wanted(const sequence& s) const;
   void plan_running(step_builder& step);
-  std::uint32_t row_budget(std::span<const token_demand> demands) const;
+  struct rows_set_aside {
+    std::uint32_t rows = 0;
+  };
+  std::uint32_t row_budget(std::span<const token_demand> demands, rows_set_aside aside) const;
   std::uint32_t back_rows(sequence& s, std::uint32_t rows, block_need spared);
   std::uint32_t back_ahead(const sequence& s, std::uint32_t rows, block_need spared) const;
 
+  // Drafting.
+  struct draft_shape {
+    std::uint32_t streams = 0;  ///< sequences that decode
+    std::uint32_t prompts = 0;  ///< all others that run
+  };
+  static draft_shape shape_of(std::span<sequence* const> running);
+  std::uint32_t draft_room(draft_shape shape) const;
+  std::uint32_t draft_limit(const sequence& s) const;
+  std::uint32_t drafts_at_hand(std::span<sequence* const> running) const;
+  std::uint32_t back_drafts(const sequence& s, std::uint32_t room, block_need spared) const;
+  void note_for_draft(sequence& s, const planned_rows& rows);
+  struct sampled_tokens {
+    std::uint32_t sampled = 0;
+    std::size_t kept = 0;
+  };
+  void count_round(const planned_rows& rows, sampled_tokens tokens);
+  draft_decision choose_lengths();
+  void add_rows(draft_plan& plan, drafted_rows& rows);
+  bool waits_for_drafts(time_point now);
+  void settle_draft();
+  void forget_draft();
+
   // Committing.
+  struct step_yield {
+    std::size_t tokens = 0;  ///< of streams
+    duration time{};
+  };
+  void learn(const step_in_flight& step, step_yield brought);
   void apply(const planned_rows& rows, sequence_tokens& got, time_point now, committed& out);
   void advance(sequence& s, const planned_rows& rows, std::size_t tokens);
   std::optional<ending> deliver(sequence& s, sequence_tokens& got, sequence_output& out);
@@ -151,7 +220,12 @@ class scheduler {
   std::set<std::pair<time_point, sequence_id>> deadlines_;
 
   std::optional<step_in_flight> step_;
+  drafter_state drafter_ = drafter_state::absent;
+  std::vector<drafted_rows> drafted_;  // of the last commit, until the drafter is done with them
+  std::optional<draft_in_flight> draft_;
   step_pace pace_;
+  draft_controller lengths_;
+  last_step last_step_;
   step_builder::sizes last_sizes_;
   std::uint64_t steps_ = 0;
   std::vector<sequence_id> dropped_;  // samplers the executor may forget, told with the next plan

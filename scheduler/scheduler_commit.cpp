@@ -29,19 +29,35 @@ committed scheduler::commit(step_result result, time_point now) {
                  "a result tells about every planned sequence once");
   const auto step = std::move(*step_);
   step_.reset();
-  pace_.observe(
-      {.streams = step.streams, .prompt_rows = step.prompt_rows, .time = now - step.planned});
   committed out;
   out.outputs.reserve(step.rows.size());
+  std::size_t stream_tokens = 0;
   for (std::size_t i = 0; i < step.rows.size(); ++i) {
     const auto& rows = step.rows[i];
-    apply(rows, entry_of(result, i, rows.owner->id), now, out);
+    auto& got = entry_of(result, i, rows.owner->id);
+    if (rows.count - rows.drafts == 1) stream_tokens += got.tokens.size();
+    apply(rows, got, now, out);
   }
+  learn(step, {.tokens = stream_tokens, .time = now - step.planned});
   ++counters_.steps;
   counters_.last_progress = now;
   had_work_ = has_work();
   out.finished = take_finished();
   return out;
+}
+
+// What the step cost, and what it brought for that.
+void scheduler::learn(const step_in_flight& step, step_yield brought) {
+  const auto [tokens, time] = brought;
+  pace_.observe({.streams = step.streams, .prompt_rows = step.prompt_rows, .time = time});
+  if (config_.drafting.tokens_max == 0) return;
+  last_step_ = {.id = step.id, .time = time, .prompt_rows = step.prompt_rows};
+  if (step.draft_rows > 0) counters_.drafting.verify_time += time;
+  lengths_.observe(verify_cost{.streams = step.streams,
+                               .draft_rows = step.draft_rows,
+                               .prompt_rows = step.prompt_rows,
+                               .tokens = static_cast<std::uint32_t>(tokens),
+                               .time = time});
 }
 
 void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point now,
@@ -52,6 +68,7 @@ void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point
   if (s.state == sequence_state::ended) return retire(s);
   if (got.failed) return finish(s, {.cause = end_cause::error});
   advance(s, rows, got.tokens.size());
+  const auto sampled = static_cast<std::uint32_t>(got.tokens.size());
   if (s.computed >= s.prompt_size()) fork_followers(s);
   sequence_output output{.id = s.id,
                          .request = s.request,
@@ -59,12 +76,15 @@ void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point
                          .cached_tokens = s.cached};
   tell_prompt(s, got, rows, output);
   const auto why = deliver(s, got, output);
+  count_round(rows, {.sampled = sampled, .kept = output.tokens.size()});
   if (!output.tokens.empty() || !output.prompt_logprobs.empty()) {
     out.outputs.push_back(std::move(output));
   }
-  blocks_.remember(s.blocks, s.tokens(), *s.cache_salt, std::min(s.computed, s.total()));
+  s.computed = std::min(s.computed, s.total());  // rows behind an end found in this step are void
+  note_for_draft(s, rows);
+  blocks_.remember(s.blocks, s.tokens(), *s.cache_salt, s.computed);
   if (why) return finish(s, *why);
-  blocks_.release_passed(s.blocks, s.computed);
+  if (!s.in_draft) blocks_.release_passed(s.blocks, s.computed);
   if (s.window == 0) queues_.park(s, now);
 }
 
@@ -138,6 +158,7 @@ void scheduler::fail_step(step_id id, time_point now) {
 }
 
 void scheduler::restart(time_point now) {
+  forget_draft();
   if (step_) {
     for (const auto& rows : step_->rows) {
       rows.owner->in_step = false;

@@ -35,6 +35,16 @@ result<void> check(const scheduler_config& config) {
   if (config.tokens_per_step_max == 0) {
     return fail(bad_value("tokens_per_step_max", "A step must be able to bring a token."));
   }
+  if (config.drafting.tokens_max > draft_tokens_max) {
+    return fail(bad_value("num_speculative_tokens",
+                          fmt::format("num_speculative_tokens is {}; allowed are 0 to {}.",
+                                      config.drafting.tokens_max, draft_tokens_max)));
+  }
+  if (config.drafting.tokens_max > 0 && config.drafting.verify_rows_max < config.max_num_seqs) {
+    return fail(bad_value("max_num_seqs",
+                          fmt::format("Logits of {} rows fit in a step, but max_num_seqs is {}.",
+                                      config.drafting.verify_rows_max, config.max_num_seqs)));
+  }
   if (config.block_size == 0) {
     return fail(bad_value("block_size", "block_size must be at least 1."));
   }

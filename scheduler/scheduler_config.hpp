@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "scheduler/drafting.hpp"
 #include "scheduler/step.hpp"
 #include "scheduler/step_pace.hpp"
 
@@ -23,6 +24,7 @@ struct scheduler_config {
   std::uint32_t tokens_per_step_max = 1;     ///< that the device samples of one sequence at most
 
   step_pace_config pace;  ///< bounds of a step in time, beside those in rows
+  drafting_config drafting;
 
   std::uint32_t block_size = 16;  ///< positions per block, the same in every group
   std::array<std::uint32_t, kv_group_count> blocks{};  ///< pool size per KV group, in blocks

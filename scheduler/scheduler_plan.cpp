@@ -25,7 +25,7 @@ std::optional<step_plan> scheduler::plan(time_point now) {
   expire(now);
   if (!had_work_) counters_.last_progress = now;
   had_work_ = has_work();
-  if (step_) return std::nullopt;
+  if (step_ || waits_for_drafts(now)) return std::nullopt;
   step_builder step{{.id = {steps_ + 1}, .rows = {}, .planned = now}, last_sizes_};
   while (step.empty() && has_work()) {
     admit_waiting();
@@ -41,10 +41,12 @@ std::optional<step_plan> scheduler::plan(time_point now) {
   return plan;
 }
 
-// What a sequence should find room for before it starts: all its tokens and one block to grow.
+// What a sequence should find room for before it starts: all its tokens, and one block or the
+// drafts of one step to grow.
 std::uint64_t scheduler::positions_wanted(const sequence& s) const {
   const auto longest = std::uint64_t{s.prompt_size()} + std::max(s.output_max, 1u) - 1;
-  return std::min<std::uint64_t>(s.total() + config_.block_size, longest);
+  const auto growth = std::max(config_.block_size, config_.drafting.tokens_max + 1);
+  return std::min<std::uint64_t>(std::uint64_t{s.total()} + growth, longest);
 }
 
 block_need scheduler::needed(const sequence& s) const {
@@ -113,26 +115,30 @@ void scheduler::plan_running(step_builder& step) {
     next_rows.push_back(blocks_.missing_for_row(s->blocks, s->computed));
     spared = sum(spared, next_rows.back());
   }
-  split_tokens(row_budget(demands), demands);
+  auto draft_rows = std::min(draft_room(shape_of(order)), drafts_at_hand(order));
+  split_tokens(row_budget(demands, {draft_rows}), demands);
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto& s = *order[i];
     spared = difference(spared, next_rows[i]);
     if (s.state != sequence_state::running) continue;  // had to yield
     const auto rows = back_rows(s, demands[i].granted, spared);
     if (rows == 0) continue;
-    const auto ahead = back_ahead(s, rows, spared);
-    blocks_.extend(s.blocks, s.computed, rows + ahead, step.copies());
-    step.add(s, {.count = rows, .ahead = ahead});
+    const auto drafts = back_drafts(s, draft_rows, spared);
+    draft_rows -= drafts;
+    const auto ahead = drafts > 0 ? 0 : back_ahead(s, rows, spared);
+    blocks_.extend(s.blocks, s.computed, rows + drafts + ahead, step.copies());
+    step.add(s, {.count = rows, .drafts = drafts, .ahead = ahead});
   }
 }
 
 // Rows of a step: bounded by the config, and its prompt rows by time. Everybody has room for one.
-std::uint32_t scheduler::row_budget(std::span<const token_demand> demands) const {
+std::uint32_t scheduler::row_budget(std::span<const token_demand> demands,
+                                    rows_set_aside aside) const {
   const auto everybody = static_cast<std::uint32_t>(demands.size());
   const auto streams =
       static_cast<std::uint32_t>(std::ranges::count(demands, 1u, &token_demand::tokens));
   const auto prompt_rows = std::max(pace_.prompt_rows_max(streams), everybody - streams);
-  return std::min<std::uint64_t>(config_.max_num_batched_tokens,
+  return std::min<std::uint64_t>(config_.max_num_batched_tokens - aside.rows,
                                  std::uint64_t{streams} + prompt_rows);
 }
 

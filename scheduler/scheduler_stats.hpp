@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "scheduler/drafting.hpp"
 #include "scheduler/sequence_output.hpp"
 #include "scheduler/step.hpp"
 
@@ -34,6 +35,7 @@ struct scheduler_stats {
   std::uint64_t cached_tokens = 0;                        ///< of those, found in the prefix cache
   std::uint64_t computed_tokens = 0;   ///< rows of all steps, recomputed ones included
   std::uint64_t generated_tokens = 0;  ///< delivered
+  drafting_stats drafting;
 
   /// When a step last came back, or when work arrived at an idle scheduler. Work present and no
   /// progress for seconds: something below is stuck.

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/sampling_params.hpp"
+#include "scheduler/acceptance_record.hpp"
 #include "scheduler/block_manager.hpp"
 #include "scheduler/policy.hpp"
 #include "scheduler/step.hpp"
@@ -48,8 +49,11 @@ struct sequence {
   std::uint32_t cached = 0;  ///< of the prompt, found in the prefix cache at the first start
   std::uint32_t window = 0;  ///< tokens that may still be sent to the client
   sequence_blocks blocks;
+  std::vector<token_id> drafts;        ///< proposals for what follows the last token; may be none
+  acceptance_record acceptance{0.9f};  ///< of its own drafts
 
   bool in_step = false;               ///< has rows in the step in flight
+  bool in_draft = false;              ///< has rows in the draft plan in flight
   bool on_executor = false;           ///< the executor holds a sampler for it
   bool queued = true;                 ///< has not had a run slot yet
   std::uint32_t queued_tokens = 0;    ///< its part of the tokens that wait for a first step

@@ -30,26 +30,33 @@ block_table step_builder::add_table(const group_blocks& blocks) {
 void step_builder::add(sequence& s, extent wanted) {
   const auto count = wanted.count;
   GLIMMER_ASSERT(count > 0 && count <= s.pending(), "rows are tokens that are not yet computed");
+  GLIMMER_ASSERT(wanted.drafts == 0 || s.pending() == 1, "drafts follow the last token");
   if (!s.on_executor) introduce(s);
   sequence_rows rows;
   rows.id = s.id;
   rows.token_begin = static_cast<std::uint32_t>(plan_.tokens.size());
-  rows.count = count;
+  rows.count = count + wanted.drafts;
   rows.position = s.computed;
   rows.sample = s.output_max > 0 && count == s.pending();
+  rows.drafts = wanted.drafts;
   rows.ahead = wanted.ahead;
   s.copy_tokens(rows.position, count, plan_.tokens);
+  plan_.tokens.insert(plan_.tokens.end(), s.drafts.begin(),
+                      s.drafts.begin() + std::ptrdiff_t{wanted.drafts});
+  s.drafts.clear();
   for (const auto group : all_kv_groups) {
     rows.tables[index_of(group)] = add_table(s.blocks.groups[index_of(group)]);
   }
   plan_.sequences.push_back(rows);
   note_.rows.push_back({.owner = &s,
+                        .row = rows.token_begin,
                         .position = rows.position,
-                        .count = count,
+                        .count = rows.count,
                         .drafts = rows.drafts,
                         .ahead = rows.ahead,
                         .sample = rows.sample});
   (s.pending() == 1 ? note_.streams : note_.prompt_rows) += count;
+  note_.draft_rows += wanted.drafts;
   s.in_step = true;
 }
 

@@ -12,6 +12,7 @@ namespace glimmer {
 /// The scheduler's own note about one `sequence_rows` of a plan.
 struct planned_rows {
   sequence* owner = nullptr;
+  std::uint32_t row = 0;  ///< of the step: the first one
   std::uint32_t position = 0;
   std::uint32_t count = 0;
   std::uint32_t drafts = 0;
@@ -25,6 +26,7 @@ struct step_in_flight {
   std::vector<planned_rows> rows;  ///< as in step_plan::sequences
   time_point planned{};
   std::uint32_t streams = 0;      ///< sequences with one row left to compute
+  std::uint32_t draft_rows = 0;   ///< behind the rows of streams
   std::uint32_t prompt_rows = 0;  ///< all other rows
 };
 
@@ -41,13 +43,15 @@ class step_builder {
   /// before are a good guess.
   step_builder(step_in_flight step, sizes like);
 
-  /// The next rows of a sequence, and the positions behind them that its blocks hold too.
+  /// The next rows of a sequence, how many of its drafts follow them, and the positions behind
+  /// that its blocks hold too.
   struct extent {
     std::uint32_t count = 0;
+    std::uint32_t drafts = 0;
     std::uint32_t ahead = 0;
   };
   /// Adds rows of a sequence whose blocks are already extended, and introduces it to the executor
-  /// if need be. Marks the sequence.
+  /// if need be. Marks the sequence; its drafts are used up, taken or not.
   void add(sequence& s, extent wanted);
   std::vector<kv_block_copy>& copies() { return plan_.copies; }
 

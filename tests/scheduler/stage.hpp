@@ -3,9 +3,11 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "scheduler/scheduler.hpp"
+#include "tests/simulation/fake_drafter.hpp"
 #include "tests/simulation/fake_executor.hpp"
 
 namespace glimmer {
@@ -19,6 +21,15 @@ inline scheduler_config small_config() {
   config.block_size = 4;
   config.window = 8;
   config.blocks = {64, 64};
+  return config;
+}
+
+/// The same with drafts of `tokens` a step, always as many as there is room for.
+inline scheduler_config drafting_engine(std::uint32_t tokens = 4) {
+  auto config = small_config();
+  config.max_num_batched_tokens = 128;
+  config.drafting = {
+      .tokens_max = tokens, .adaptive = false, .verify_rows_max = 128, .vocab_size = 64};
   return config;
 }
 
@@ -62,6 +73,12 @@ struct stage {
     return request;
   }
 
+  /// From now on a drafter without a model proposes.
+  void draft(const fake_drafter::temper& mood) {
+    drafter.emplace(config, mood, 1);
+    sched.drafter_ready();
+  }
+
   result<admission> admit(const ask& a) { return sched.admit(request_of(a), now); }
 
   /// Plans and runs one step; the plan stays in `last`. False when there was none.
@@ -70,12 +87,15 @@ struct stage {
     take(sched.take_finished());
     if (!plan) return false;
     last = *plan;
+    if (drafter) drafter->follow(*plan);
     auto out = sched.commit(executor.run(*plan), now);
     for (auto& output : out.outputs) {
       auto& stream = streams[output.id.value];
       stream.insert(stream.end(), output.tokens.begin(), output.tokens.end());
     }
     take(out.finished);
+    last_draft = sched.plan_drafts(now);
+    if (last_draft) sched.take_drafts(drafter->run(*last_draft, executor), now);
     return true;
   }
 
@@ -101,13 +121,18 @@ struct stage {
   std::uint32_t used(kv_group group) const {
     return sched.stats().blocks[static_cast<std::size_t>(group)].used;
   }
-  bool healthy() const { return executor.complaint().empty() && !sched.check_invariants(); }
+  bool healthy() const {
+    return executor.complaint().empty() && !sched.check_invariants() &&
+           (!drafter || drafter->complaint().empty());
+  }
 
   scheduler_config config;
   scheduler sched;
   fake_executor executor;
+  std::optional<fake_drafter> drafter;
   time_point now{};
   step_plan last;
+  std::optional<draft_plan> last_draft;
   std::map<std::uint64_t, std::vector<token_id>> streams;
   std::map<std::uint64_t, sequence_finished> finished;
 };

@@ -1,6 +1,7 @@
 #include "tests/simulation/fake_executor.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "tests/simulation/dice.hpp"
 
@@ -38,6 +39,18 @@ void fake_executor::restart() {
   samplers_.clear();
 }
 
+const std::vector<token_id>* fake_executor::tokens_of(sequence_id id) const {
+  const auto at = samplers_.find(id);
+  return at == samplers_.end() ? nullptr : &at->second.tokens;
+}
+
+std::vector<token_id> fake_executor::continuation(sequence_id id, std::uint32_t count) const {
+  auto s = samplers_.at(id);
+  sequence_tokens got;
+  for (std::uint32_t i = 0; i < count; ++i) sample(s, got);
+  return got.tokens;
+}
+
 void fake_executor::complain(const sequence_rows& rows, const std::string& what) {
   if (!complaint_.empty()) return;
   complaint_ = "step " + std::to_string(steps_) + ", sequence " + std::to_string(rows.id.value) +
@@ -45,7 +58,7 @@ void fake_executor::complain(const sequence_rows& rows, const std::string& what)
                "): " + what;
 }
 
-void fake_executor::append(sampler& s, token_id token) {
+void fake_executor::append(sampler& s, token_id token) const {
   s.contents.push_back(content_after(s.contents.empty() ? 0 : s.contents.back(), token));
   s.tokens.push_back(token);
 }
@@ -100,12 +113,19 @@ sequence_tokens fake_executor::run_rows(const step_plan& plan, const sequence_ro
     return got;
   }
   auto& s = known->second;
-  if (rows.position + rows.count > s.tokens.size()) {
+  const auto end = rows.position + rows.count - rows.drafts;
+  const auto tokens = s.tokens.size();
+  if (end > tokens || (rows.drafts > 0 && end < tokens)) {
     complain(rows, "has rows of tokens that nobody knows");
     return got;
   }
+  const auto drafts =
+      std::span{plan.tokens}.subspan(rows.token_begin + rows.count - rows.drafts, rows.drafts);
+  for (const auto draft : drafts) append(s, draft);
   for (std::uint32_t i = 0; i < rows.count; ++i) run_row(plan, rows, i);
-  const bool at_end = rows.position + rows.count == s.tokens.size();
+  s.tokens.resize(tokens);
+  s.contents.resize(tokens);
+  const bool at_end = end == tokens;
   if (rows.sample && !at_end) complain(rows, "samples in the middle of its tokens");
   if (!at_end && rows.count == 0) complain(rows, "has no rows");
   if (s.params->prompt_logprobs) {
@@ -117,6 +137,10 @@ sequence_tokens fake_executor::run_rows(const step_plan& plan, const sequence_ro
   if (!rows.sample) return got;
   const auto more = mix(steps_ ^ rows.id.value) % (rows.ahead + 1);
   sample(s, got);
+  for (const auto draft : drafts) {
+    if (got.tokens.back() != draft) return got;
+    sample(s, got);
+  }
   for (std::uint32_t i = 0; i < more; ++i) {
     write(plan, rows, rows.position + rows.count + i);
     sample(s, got);
@@ -124,7 +148,7 @@ sequence_tokens fake_executor::run_rows(const step_plan& plan, const sequence_ro
   return got;
 }
 
-void fake_executor::sample(sampler& s, sequence_tokens& got) {
+void fake_executor::sample(sampler& s, sequence_tokens& got) const {
   const auto index = static_cast<std::uint32_t>(s.tokens.size()) - s.prompt_size;
   const auto token = token_after(s.contents.back(), *s.params, index);
   got.tokens.push_back(token);

@@ -33,6 +33,10 @@ class fake_executor {
   /// A new device: all KV and samplers are gone.
   void restart();
   const std::string& complaint() const { return complaint_; }
+  /// All tokens of a sequence that is started and not dropped, as far as they were sampled.
+  const std::vector<token_id>* tokens_of(sequence_id id) const;
+  /// What will be sampled next.
+  std::vector<token_id> continuation(sequence_id id, std::uint32_t count) const;
   std::size_t samplers() const { return samplers_.size(); }
   std::uint64_t rows() const { return rows_; }
 
@@ -51,10 +55,10 @@ class fake_executor {
   sequence_tokens run_rows(const step_plan& plan, const sequence_rows& rows);
   void run_row(const step_plan& plan, const sequence_rows& rows, std::uint32_t at);
   void write(const step_plan& plan, const sequence_rows& rows, std::uint32_t position);
-  void sample(sampler& s, sequence_tokens& got);
+  void sample(sampler& s, sequence_tokens& got) const;
   std::optional<std::size_t> cell(const step_plan& plan, const block_table& table,
                                   std::uint32_t position) const;
-  void append(sampler& s, token_id token);
+  void append(sampler& s, token_id token) const;
 
   scheduler_config config_;
   std::array<cells, kv_group_count> kv_;

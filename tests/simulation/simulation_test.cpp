@@ -26,6 +26,7 @@ void live_through(seed_range range, world_options options) {
   std::uint64_t events = 0;
   std::uint64_t preemptions = 0;
   std::uint64_t cached_tokens = 0;
+  drafting_stats drafted;
   for (auto seed = range.first; seed < range.first + range.count; ++seed) {
     world w{seed, options};
     const auto complaint = w.live();
@@ -33,6 +34,18 @@ void live_through(seed_range range, world_options options) {
     events += w.events();
     preemptions += w.last_stats().preemptions;
     cached_tokens += w.last_stats().cached_tokens;
+    const auto& d = w.last_stats().drafting;
+    drafted.plans += d.plans;
+    drafted.plans_given_up += d.plans_given_up;
+    drafted.drafted += d.drafted;
+    drafted.accepted += d.accepted;
+  }
+  if (options.drafting && range.count > 50) {
+    BOOST_TEST_MESSAGE(drafted.accepted << " of " << drafted.drafted << " drafts accepted, "
+                                        << drafted.plans_given_up << " of " << drafted.plans
+                                        << " plans given up");
+    BOOST_TEST(drafted.accepted > 0u);
+    BOOST_TEST(drafted.accepted < drafted.drafted);
   }
   BOOST_TEST_MESSAGE(events << " events, " << preemptions << " preemptions, " << cached_tokens
                             << " cached tokens");
@@ -55,6 +68,18 @@ BOOST_AUTO_TEST_CASE(every_world_with_a_prefix_cache_ends_with_the_same_streams)
 
 BOOST_AUTO_TEST_CASE(crowded_worlds_with_a_prefix_cache_end_too) {
   live_through(seeds(100), {.requests = 120, .prefix_caching = true});
+}
+
+BOOST_AUTO_TEST_CASE(every_world_with_a_drafter_ends_with_the_same_streams) {
+  live_through(seeds(3000), {.requests = 12, .drafting = true});
+}
+
+BOOST_AUTO_TEST_CASE(every_world_with_a_drafter_and_a_prefix_cache_ends_with_the_same_streams) {
+  live_through(seeds(3000), {.requests = 12, .prefix_caching = true, .drafting = true});
+}
+
+BOOST_AUTO_TEST_CASE(crowded_worlds_with_a_drafter_end_too) {
+  live_through(seeds(60), {.requests = 120, .prefix_caching = true, .drafting = true});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

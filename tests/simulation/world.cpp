@@ -10,9 +10,13 @@ using std::chrono::milliseconds;
 world::world(std::uint64_t seed, world_options options)
     : chance_{seed},
       options_{options},
-      config_{draw_config(chance_, options.prefix_caching)},
+      config_{draw_config(chance_, options)},
       scheduler_{config_},
-      executor_{config_} {
+      executor_{config_},
+      drafter_{config_,
+               {.right_percent = chance_.in({0, 100}),
+                .absurd_percent = options.faults && chance_.percent(20) ? 10u : 0u},
+               seed} {
   draw_clients(options);
 }
 
@@ -26,7 +30,7 @@ bool contains(const std::vector<token_id>& tokens, token_id token) {
 
 // --- Drawing -------------------------------------------------------------------------------
 
-scheduler_config world::draw_config(dice& chance, bool prefix_caching) {
+scheduler_config world::draw_config(dice& chance, world_options options) {
   scheduler_config config;
   config.block_size = chance.in({1, 8});
   config.window = chance.in({1, 24});
@@ -43,8 +47,15 @@ scheduler_config world::draw_config(dice& chance, bool prefix_caching) {
   config.parked_max = milliseconds{chance.in({50, 400})};
   config.queued_tokens_max = chance.percent(20) ? 100 : 100'000;
   config.end_tokens = {63, 1};
-  config.prefix_caching = prefix_caching;
-  if (chance.percent(40)) config.tokens_per_step_max = chance.in({2, 20});
+  config.prefix_caching = options.prefix_caching;
+  if (chance.percent(options.drafting ? 10 : 40)) config.tokens_per_step_max = chance.in({2, 20});
+  if (options.drafting) {
+    config.drafting = {.tokens_max = chance.in({1, draft_tokens_max}),
+                       .adaptive = chance.percent(50),
+                       .verify_rows_max = config.max_num_seqs + chance.in({0, 60}),
+                       .vocab_size = 64,
+                       .wait_max = milliseconds{chance.in({10, 40})}};
+  }
   return config;
 }
 
@@ -106,7 +117,8 @@ void world::complain(const std::string& what) {
 
 std::string world::live() {
   const auto done = [](const client& c) { return c.submitted && c.alive == 0; };
-  while (complaint_.empty() && !(std::ranges::all_of(clients_, done) && !in_flight_)) {
+  while (complaint_.empty() &&
+         !(std::ranges::all_of(clients_, done) && !in_flight_ && !drafting_)) {
     event();
     if (++events_ > 200'000) complain("the world does not end");
   }
@@ -128,6 +140,7 @@ void world::event() {
   if (chance_.permille(3)) scheduler_.reset_prefix_cache();
   if (options_.faults && chance_.permille(2)) {
     executor_.restart();
+    drafter_.restart();
     scheduler_.restart(now_);
     in_flight_.reset();
   }
@@ -135,6 +148,7 @@ void world::event() {
   for (const auto& ending : scheduler_.take_finished()) deliver(ending);
   if (const auto broken = scheduler_.check_invariants()) complain(*broken);
   if (!executor_.complaint().empty()) complain(executor_.complaint());
+  if (!drafter_.complaint().empty()) complain(drafter_.complaint());
 }
 
 void world::submit(client& c) {
@@ -203,8 +217,35 @@ void world::disturb(client& c) {
   }
 }
 
+void world::draft() {
+  if (!options_.drafting) return;
+  if (!drafter_alive_) {
+    drafter_alive_ = !options_.faults || chance_.percent(10);
+    if (drafter_alive_) scheduler_.drafter_ready();
+  } else if (options_.faults && chance_.permille(5)) {
+    drafter_alive_ = false;
+    drafting_.reset();
+    scheduler_.drafter_lost();
+  }
+  if (!drafting_) return;
+  const bool awaited = scheduler_.stats().step_in_flight && !in_flight_;
+  if (options_.faults && chance_.percent(30)) {
+    const bool patient = awaited && now_ < asked_ + config_.drafting.wait_max;
+    if (patient && scheduler_.plan(now_)) complain("a plan while the drafter works");
+    return;
+  }
+  const auto plan = *std::exchange(drafting_, std::nullopt);
+  if (options_.faults && chance_.percent(3)) {
+    scheduler_.drafts_failed(plan.id);
+  } else {
+    scheduler_.take_drafts(drafter_.run(plan, executor_, awaited), now_);
+  }
+}
+
 void world::step() {
+  draft();
   if (in_flight_) {
+    drafter_.follow(*in_flight_);
     auto result = executor_.run(*in_flight_);
     if (options_.faults && chance_.permille(5)) {
       for (const auto& rows : in_flight_->sequences) streams_.at(rows.id.value).failed = true;
@@ -216,10 +257,18 @@ void world::step() {
     in_flight_.reset();
     if (chance_.percent(10)) std::ranges::reverse(result.sequences);
     deliver(scheduler_.commit(std::move(result), now_));
+    if (auto plan = scheduler_.plan_drafts(now_)) {
+      if (drafting_) complain("drafts are asked for while the drafter works");
+      drafting_ = std::move(plan);
+      asked_ = now_;
+    }
     return;
   }
   in_flight_ = scheduler_.plan(now_);
-  if (!in_flight_ && scheduler_.stats().has_work) complain("there is work, but no plan");
+  const auto stats = scheduler_.stats();
+  if (!in_flight_ && stats.has_work && !stats.step_in_flight) {
+    complain("there is work, but no plan");
+  }
 }
 
 // Logits that are not finite end a sequence.

@@ -8,6 +8,7 @@
 
 #include "scheduler/scheduler.hpp"
 #include "tests/simulation/dice.hpp"
+#include "tests/simulation/fake_drafter.hpp"
 #include "tests/simulation/fake_executor.hpp"
 
 namespace glimmer {
@@ -16,12 +17,13 @@ namespace glimmer {
 struct world_options {
   std::uint32_t requests = 12;
   bool prefix_caching = false;
-  bool faults = true;  ///< failing steps, dying executors, steps without tokens
+  bool faults = true;  ///< failing steps, dying executors and drafters, late and absurd drafts
+  bool drafting = false;
 };
 
-/// One scheduler, one executor without a model, and clients who submit, read slowly or not at
-/// all, cancel, vanish and find stop strings, all by the throw of a seed. After each event the
-/// books are checked; `complaint` keeps the first thing that was wrong.
+/// One scheduler, one executor and perhaps a drafter without a model, and clients who submit, read
+/// slowly or not at all, cancel, vanish and find stop strings, all by the throw of a seed. After
+/// each event the books are checked; `complaint` keeps the first thing that was wrong.
 class world {
  public:
   world(std::uint64_t seed, world_options options);
@@ -33,6 +35,7 @@ class world {
   /// engine.
   std::map<std::uint64_t, std::vector<token_id>> streams() const;
   const scheduler_stats& last_stats() const { return last_stats_; }
+  const fake_drafter& drafter() const { return drafter_; }
   std::uint64_t events() const { return events_; }
 
  private:
@@ -66,7 +69,7 @@ class world {
     bool finished = false;
   };
 
-  static scheduler_config draw_config(dice& chance, bool prefix_caching);
+  static scheduler_config draw_config(dice& chance, world_options options);
   void draw_clients(world_options options);
   sequence_request draw_request(std::uint64_t number);
   std::vector<token_id> draw_prompt();
@@ -78,6 +81,7 @@ class world {
   void read(client& c);
   void disturb(client& c);
   void step();
+  void draft();
   void spoil(step_result& result);
   void deliver(const committed& out);
   void deliver(const sequence_output& output);
@@ -90,11 +94,15 @@ class world {
   scheduler_config config_;
   scheduler scheduler_;
   fake_executor executor_;
+  fake_drafter drafter_;
   time_point now_{};
   std::vector<client> clients_;
   std::map<std::uint64_t, stream> streams_;
   std::vector<std::vector<token_id>> known_prompts_;
   std::optional<step_plan> in_flight_;
+  std::optional<draft_plan> drafting_;  // asked, not yet answered
+  time_point asked_{};
+  bool drafter_alive_ = false;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_ = 0;
   std::uint32_t idle_plans_ = 0;
