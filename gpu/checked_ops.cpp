@@ -78,6 +78,13 @@ void check_attention_shape(const attention_shape& shape, const kv_cache& cache) 
                  "shape and cache agree");
 }
 
+void check_queries(const tensor& out, const tensor& q, const attention_shape& shape) {
+  check_activation(q);
+  GLIMMER_ASSERT(same_form(out, q), "attention keeps shape and type");
+  GLIMMER_ASSERT(out.data == q.data || disjoint(out, q), "in place or elsewhere");
+  GLIMMER_ASSERT(q.shape[1] == shape.query_heads * shape.head_dim, "rows are whole query heads");
+}
+
 }  // namespace
 
 std::size_t checked_ops::packed_bytes(matrix_extent extent, dtype source) const {
@@ -125,6 +132,15 @@ void checked_ops::gather_rows(stream_handle s, tensor out, tensor table, tensor 
   inner_.gather_rows(s, out, table, ids);
 }
 
+void checked_ops::store_columns(stream_handle s, tensor out, std::int64_t column, tensor x) {
+  check_activation(x);
+  GLIMMER_ASSERT(out.shape.rank == 2 && out.type == x.type, "columns keep their type");
+  GLIMMER_ASSERT(x.shape[0] <= out.shape[0], "there is a row for each row");
+  GLIMMER_ASSERT(column >= 0 && column + x.shape[1] <= out.shape[1], "columns lie inside the rows");
+  GLIMMER_ASSERT(disjoint(out, x), "columns are stored in another place");
+  inner_.store_columns(s, out, column, x);
+}
+
 void checked_ops::rms_norm(stream_handle s, tensor out, tensor x, tensor weight, norm_kind kind,
                            float eps) {
   check_activation(x);
@@ -158,6 +174,9 @@ void checked_ops::finish_heads(stream_handle s, tensor x, tensor positions,
   GLIMMER_ASSERT(!rules.rotate || (rules.head_dim % 2 == 0 && rules.rope_theta > 0),
                  "rotation pairs components and has a base");
   GLIMMER_ASSERT(is_vector(positions, dtype::i32, x.shape[0]), "one i32 position a row");
+  GLIMMER_ASSERT(
+      rules.weight.shape.rank == 0 || is_vector(rules.weight, dtype::f32, rules.head_dim),
+      "the weights of a head's norm are f32, one a component");
   inner_.finish_heads(s, x, positions, rules);
 }
 
@@ -173,14 +192,29 @@ void checked_ops::store_kv(stream_handle s, const kv_cache& cache, tensor k, ten
 
 void checked_ops::attention(stream_handle s, tensor out, tensor q, const kv_cache& cache,
                             const attention_layout& layout, const attention_shape& shape) {
-  check_activation(q);
   check_cache(cache);
   check_layout(layout);
   check_attention_shape(shape, cache);
-  GLIMMER_ASSERT(same_form(out, q), "attention keeps shape and type");
-  GLIMMER_ASSERT(out.data == q.data || disjoint(out, q), "in place or elsewhere");
-  GLIMMER_ASSERT(q.shape[1] == shape.query_heads * shape.head_dim, "rows are whole query heads");
+  check_queries(out, q, shape);
   inner_.attention(s, out, q, cache, layout, shape);
+}
+
+void checked_ops::block_attention(stream_handle s, tensor out, tensor q, const block_keys& block,
+                                  const attention_layout& layout, const attention_shape& shape) {
+  check_cache(block.context);
+  check_layout(layout);
+  check_attention_shape(shape, block.context);
+  check_queries(out, q, shape);
+  GLIMMER_ASSERT(is_vector(block.valid_from, dtype::i32, layout.first_position.shape[0]),
+                 "one i32 bound of the context a sequence");
+  GLIMMER_ASSERT(same_form(block.keys, block.values), "keys and values have one form");
+  GLIMMER_ASSERT(block.keys.type == block.context.keys.type, "block and context have one type");
+  GLIMMER_ASSERT(block.keys.shape.rank == 2 && block.keys.shape[0] == q.shape[0] &&
+                     block.keys.shape[1] == shape.kv_heads * shape.head_dim,
+                 "each row brings its own key");
+  GLIMMER_ASSERT(disjoint(out, block.keys) && disjoint(out, block.values),
+                 "keys stay while queries become outputs");
+  inner_.block_attention(s, out, q, block, layout, shape);
 }
 
 void checked_ops::sigmoid_gate(stream_handle s, tensor o, tensor g) {

@@ -17,6 +17,7 @@ class checked_ops final : public ops {
   void pack_scales(stream_handle s, const packed_matrix& to, std::int64_t row,
                    tensor scales) override;
   void gather_rows(stream_handle s, tensor out, tensor table, tensor ids) override;
+  void store_columns(stream_handle s, tensor out, std::int64_t column, tensor x) override;
   void rms_norm(stream_handle s, tensor out, tensor x, tensor weight, norm_kind kind,
                 float eps) override;
   void add(stream_handle s, tensor h, tensor u) override;
@@ -25,6 +26,8 @@ class checked_ops final : public ops {
   void store_kv(stream_handle s, const kv_cache& cache, tensor k, tensor v, tensor slots) override;
   void attention(stream_handle s, tensor out, tensor q, const kv_cache& cache,
                  const attention_layout& layout, const attention_shape& shape) override;
+  void block_attention(stream_handle s, tensor out, tensor q, const block_keys& block,
+                       const attention_layout& layout, const attention_shape& shape) override;
   void sigmoid_gate(stream_handle s, tensor o, tensor g) override;
   void silu_product(stream_handle s, tensor gate, tensor up) override;
   void cap_logits(stream_handle s, tensor z, logit_cap rule) override;

@@ -87,7 +87,7 @@ struct attention_shape {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t block_size = 0;
-  std::int64_t window = 0;  ///< keys a query sees, itself included; 0 = all
+  std::int64_t window = 0;  ///< keys a query sees in one direction, itself included; 0 = all
   float scale = 0;          ///< factor on q.k
 };
 
@@ -97,13 +97,22 @@ struct logit_cap {
   float cap = 0;
 };
 
-/// How q and k of one layer are finished: weightless norm (rounded), scale, rotation, one rounding.
+/// What a block of rows that no cache holds brings to its attention.
+struct block_keys {
+  kv_cache context;   ///< keys of the positions in front of each block, in the layout's tables
+  tensor valid_from;  ///< [sequences] i32: context before this position is neither seen nor read
+  tensor keys;        ///< [rows, kv_heads * head_dim] of the block's own rows, in the cache's type
+  tensor values;      ///< likewise
+};
+
+/// How q and k of one layer are finished: norm (rounded), weight, scale, rotation, one rounding.
 struct head_rules {
   std::int64_t head_dim = 0;
   float eps = 0;
   float scale = 1;      ///< after the norm; 3.87 for q, 1 for k
   bool rotate = false;  ///< half-split RoPE
   float rope_theta = 0;
+  tensor weight{};  ///< f32 [head_dim] of a plain norm; none for a weightless one
 };
 
 /// Everything a back end computes. Every op queues on `s` and returns; shapes and types are
@@ -130,6 +139,9 @@ class ops {
   /// width].
   virtual void gather_rows(stream_handle s, tensor out, tensor table, tensor ids) = 0;
 
+  /// Columns [column, column + x's width) of the first rows of `out` become x. Same type.
+  virtual void store_columns(stream_handle s, tensor out, std::int64_t column, tensor x) = 0;
+
   /// Normalises each row of x [rows, width] into out (may alias x). weight: f32 [width], unused for
   /// weightless.
   virtual void rms_norm(stream_handle s, tensor out, tensor x, tensor weight, norm_kind kind,
@@ -155,6 +167,13 @@ class ops {
   /// already stored). out like q, may alias it. Keys are visited in absolute tiles, left to right.
   virtual void attention(stream_handle s, tensor out, tensor q, const kv_cache& cache,
                          const attention_layout& layout, const attention_shape& shape) = 0;
+
+  /// Attention that is not causal, of blocks of rows whose own keys no cache holds. The rows of
+  /// sequence s stand at first_position[s] and behind it; each sees its whole block and the context
+  /// from valid_from[s] to first_position[s] - 1, both as far as the window reaches to either side.
+  /// Keys are visited as in `attention`. out like q, may alias it.
+  virtual void block_attention(stream_handle s, tensor out, tensor q, const block_keys& block,
+                               const attention_layout& layout, const attention_shape& shape) = 0;
 
   /// o *= sigmoid(g), element by element; fp32 inside, one rounding.
   virtual void sigmoid_gate(stream_handle s, tensor o, tensor g) = 0;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "gpu/cpu/cpu_ops.hpp"
 #include "gpu/cpu/host_view.hpp"
@@ -19,6 +20,13 @@ struct attention_op {
   kv_cache cache;
   attention_layout layout;
   attention_shape shape;
+  /// Keys of the rows themselves, which no cache holds.
+  struct own_rows {
+    tensor valid_from;
+    tensor keys;
+    tensor values;
+  };
+  std::optional<own_rows> block;
 
   std::int64_t group() const { return shape.query_heads / shape.kv_heads; }
   std::int64_t stride() const { return (shape.head_dim + 15) / 16 * 16; }
@@ -30,10 +38,29 @@ struct span_of_keys {
   std::int64_t end = 0;
 };
 
-/// What the query at `position` sees.
-span_of_keys keys_seen(const attention_shape& shape, std::int64_t position) {
-  const std::int64_t first = shape.window > 0 ? position - shape.window + 1 : 0;
-  return {.begin = std::max<std::int64_t>(0, first), .end = position + 1};
+/// Positions of the sequence's rows in this batch.
+span_of_keys positions_of(const attention_layout& layout, std::int64_t sequence) {
+  const std::int64_t first = host<const std::int32_t>(layout.first_position)[sequence];
+  const auto* const row_begin = host<const std::int32_t>(layout.row_begin) + sequence;
+  return {.begin = first, .end = first + row_begin[1] - row_begin[0]};
+}
+
+struct query_place {
+  std::int64_t sequence = 0;
+  std::int64_t position = 0;
+};
+
+/// What a query sees: all up to itself, or with a block all of that and the valid context before
+/// it; as far as the window reaches.
+span_of_keys keys_seen(const attention_op& op, query_place at) {
+  const auto [sequence, position] = at;
+  const std::int64_t window = op.shape.window;
+  const std::int64_t first = window > 0 ? std::max<std::int64_t>(0, position - window + 1) : 0;
+  if (!op.block) return {.begin = first, .end = position + 1};
+  const span_of_keys block = positions_of(op.layout, sequence);
+  const std::int64_t valid = host<const std::int32_t>(op.block->valid_from)[sequence];
+  return {.begin = std::max(first, std::min(valid, block.begin)),
+          .end = window > 0 ? std::min(block.end, position + window) : block.end};
 }
 
 /// The task's working memory, cut from one run of floats.
@@ -64,9 +91,14 @@ struct attention_scratch {
   }
 };
 
-/// Element index of the cache where the task's key at `position` lies.
-std::int64_t cache_index(const attention_op& op, const attention_task& task,
-                         std::int64_t position) {
+/// Key and value of one position.
+struct key_place {
+  const void* key = nullptr;
+  const void* value = nullptr;
+};
+
+/// Where the task's key at `position` lies in the cache.
+key_place cached_key(const attention_op& op, const attention_task& task, std::int64_t position) {
   const std::int64_t columns = op.layout.block_table.shape[1];
   const std::int64_t column = position / op.shape.block_size -
                               host<const std::int32_t>(op.layout.first_block)[task.sequence];
@@ -75,7 +107,18 @@ std::int64_t cache_index(const attention_op& op, const attention_task& task,
       host<const std::int32_t>(op.layout.block_table)[task.sequence * columns + column];
   GLIMMER_ASSERT(block >= 0 && block < op.cache.keys.shape[0], "a block lies inside the cache");
   const std::int64_t slot = block * op.shape.block_size + position % op.shape.block_size;
-  return (slot * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
+  const std::int64_t at = (slot * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
+  return {.key = host_at(op.cache.keys, at), .value = host_at(op.cache.values, at)};
+}
+
+/// Where it lies, in the cache or in the block.
+key_place key_at(const attention_op& op, const attention_task& task, std::int64_t position) {
+  if (!op.block) return cached_key(op, task, position);
+  const std::int64_t behind = position - positions_of(op.layout, task.sequence).begin;
+  if (behind < 0) return cached_key(op, task, position);
+  const std::int64_t row = host<const std::int32_t>(op.layout.row_begin)[task.sequence] + behind;
+  const std::int64_t at = (row * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
+  return {.key = host_at(op.block->keys, at), .value = host_at(op.block->values, at)};
 }
 
 /// Brings keys and values of tile `tile` into scratch memory; only those in `needed` are read.
@@ -84,9 +127,9 @@ void load_tile(const cpu_kernels& kernels, const attention_op& op, const attenti
   std::array<const void*, key_tile> keys{};
   std::array<const void*, key_tile> values{};
   for (std::int64_t position = needed.begin; position < needed.end; ++position) {
-    const std::int64_t at = cache_index(op, task, position);
-    keys[static_cast<std::size_t>(position % key_tile)] = host_at(op.cache.keys, at);
-    values[static_cast<std::size_t>(position % key_tile)] = host_at(op.cache.values, at);
+    const key_place at = key_at(op, task, position);
+    keys[static_cast<std::size_t>(position % key_tile)] = at.key;
+    values[static_cast<std::size_t>(position % key_tile)] = at.value;
   }
   tile_rows rows{.row = keys.data(),
                  .type = op.cache.keys.type,
@@ -104,8 +147,9 @@ std::int64_t query_index(const attention_op& op, const attention_task& task, std
   return (row * op.shape.query_heads + head) * op.shape.head_dim;
 }
 
-/// Rows at `positions`, each with `heads` queries.
+/// Rows of a sequence at `positions`, each with `heads` queries.
 struct query_rows {
+  std::int64_t sequence = 0;
   row_range positions;
   std::int64_t heads = 0;
 };
@@ -115,7 +159,7 @@ void visit_tile(const cpu_kernels& kernels, const attention_op& op, std::int64_t
                 const query_rows& rows, const attention_scratch& work) {
   const std::int64_t start = tile * key_tile;
   for (std::int64_t row = 0; row < rows.positions.count; ++row) {
-    const span_of_keys seen = keys_seen(op.shape, rows.positions.begin + row);
+    const span_of_keys seen = keys_seen(op, {rows.sequence, rows.positions.begin + row});
     const std::int64_t begin = std::max(seen.begin, start);
     const std::int64_t end = std::min(seen.end, start + key_tile);
     if (begin >= end) continue;
@@ -145,13 +189,15 @@ void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& 
                     const_elements_at(op.q, at), op.shape.head_dim);
   }
 
-  const std::int64_t first_position =
-      host<const std::int32_t>(op.layout.first_position)[task.sequence] + task.rows.begin -
-      host<const std::int32_t>(op.layout.row_begin)[task.sequence];
-  const query_rows rows{.positions = {.begin = first_position, .count = task.rows.count},
+  const std::int64_t first_position = positions_of(op.layout, task.sequence).begin +
+                                      task.rows.begin -
+                                      host<const std::int32_t>(op.layout.row_begin)[task.sequence];
+  const std::int64_t last_position = first_position + task.rows.count - 1;
+  const query_rows rows{.sequence = task.sequence,
+                        .positions = {.begin = first_position, .count = task.rows.count},
                         .heads = task.heads.count};
-  const span_of_keys needed{.begin = keys_seen(op.shape, first_position).begin,
-                            .end = first_position + task.rows.count};
+  const span_of_keys needed{.begin = keys_seen(op, {task.sequence, first_position}).begin,
+                            .end = keys_seen(op, {task.sequence, last_position}).end};
   for (std::int64_t tile = needed.begin / key_tile; tile * key_tile < needed.end; ++tile) {
     const span_of_keys here{.begin = std::max(needed.begin, tile * key_tile),
                             .end = std::min(needed.end, (tile + 1) * key_tile)};
@@ -200,16 +246,32 @@ void list_tasks(const attention_op& op, std::int64_t threads, std::vector<attent
   }
 }
 
+void run_op(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& op,
+            stream_state& state) {
+  list_tasks(op, arena.threads(), state.tasks);
+  arena.for_each(state.tasks.size(),
+                 [&](std::size_t task) { run_task(arena, kernels, op, state.tasks[task]); });
+}
+
 }  // namespace
 
 void cpu_ops::attention(stream_handle s, tensor out, tensor q, const kv_cache& cache,
                         const attention_layout& layout, const attention_shape& shape) {
-  const attention_op whole{.out = out, .q = q, .cache = cache, .layout = layout, .shape = shape};
-  queue(s, [this, op = whole](stream_state& state) {
-    list_tasks(op, arena_.threads(), state.tasks);
-    arena_.for_each(state.tasks.size(),
-                    [&](std::size_t task) { run_task(arena_, kernels_, op, state.tasks[task]); });
-  });
+  const attention_op whole{
+      .out = out, .q = q, .cache = cache, .layout = layout, .shape = shape, .block = {}};
+  queue(s, [this, op = whole](stream_state& state) { run_op(arena_, kernels_, op, state); });
+}
+
+void cpu_ops::block_attention(stream_handle s, tensor out, tensor q, const block_keys& block,
+                              const attention_layout& layout, const attention_shape& shape) {
+  const attention_op whole{
+      .out = out,
+      .q = q,
+      .cache = block.context,
+      .layout = layout,
+      .shape = shape,
+      .block = attention_op::own_rows{block.valid_from, block.keys, block.values}};
+  queue(s, [this, op = whole](stream_state& state) { run_op(arena_, kernels_, op, state); });
 }
 
 }  // namespace glimmer

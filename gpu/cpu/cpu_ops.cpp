@@ -52,6 +52,16 @@ void cpu_ops::gather_rows(stream_handle s, tensor out, tensor table, tensor ids)
   });
 }
 
+void cpu_ops::store_columns(stream_handle s, tensor out, std::int64_t column, tensor x) {
+  queue(s, [this, out, column, x](stream_state&) {
+    const std::int64_t width = x.shape[1];
+    for_rows(x, [&](std::int64_t row) {
+      kernels_.convert(elements_at(out, row * out.shape[1] + column),
+                       const_elements_at(x, row * width), width);
+    });
+  });
+}
+
 void cpu_ops::rms_norm(stream_handle s, tensor out, tensor x, tensor weight, norm_kind kind,
                        float eps) {
   const norm_row rule{
@@ -103,7 +113,10 @@ void cpu_ops::finish_heads(stream_handle s, tensor x, tensor positions, const he
   queue(s, [this, x, positions, rules](stream_state& state) {
     if (rules.rotate) state.rope.prepare(arena_, positions, rules);
     for_rows(x, [&](std::int64_t row) {
-      head_row head{.head_dim = rules.head_dim, .eps = rules.eps, .scale = rules.scale};
+      head_row head{.head_dim = rules.head_dim,
+                    .eps = rules.eps,
+                    .scale = rules.scale,
+                    .weight = host<const float>(rules.weight)};
       if (rules.rotate) {
         head.cosines = state.rope.cosines(static_cast<std::size_t>(row));
         head.sines = state.rope.sines(static_cast<std::size_t>(row));

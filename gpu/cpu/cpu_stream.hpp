@@ -22,7 +22,7 @@ namespace glimmer {
 class cpu_stream {
  public:
   static constexpr std::size_t slots = 256;
-  static constexpr std::size_t closure_bytes = 568;
+  static constexpr std::size_t closure_bytes = 760;
 
   /// `on_start` runs first on the new thread.
   template <class Start>

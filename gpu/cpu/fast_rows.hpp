@@ -104,7 +104,8 @@ void fast_finish_head(elements x, const head_row& row) {
     T* const head = static_cast<T*>(x.data);
     const L r = fast_inverse_rms<L>(head, row.head_dim, row.eps);
     const auto scaled = [&](std::int64_t i, auto lanes) {
-      return (L::load(head + i, lanes) * r).rounded(T{}) * L::all(row.scale);
+      const L y = (L::load(head + i, lanes) * r).rounded(T{}) * L::all(row.scale);
+      return row.weight != nullptr ? y * L::load(row.weight + i, lanes) : y;
     };
     if (row.cosines == nullptr) {
       in_blocks<L>(row.head_dim,

@@ -31,11 +31,12 @@ struct norm_row {
   float eps = 0;
 };
 
-/// One head of q or k: norm, rounding, scale, rotation, rounding.
+/// One head of q or k: norm, rounding, scale, weight, rotation, rounding.
 struct head_row {
   std::int64_t head_dim = 0;
   float eps = 0;
   float scale = 1;
+  const float* weight = nullptr;   ///< [head_dim]; null for weightless
   const float* cosines = nullptr;  ///< [head_dim / 2]; null for no rotation
   const float* sines = nullptr;
 };

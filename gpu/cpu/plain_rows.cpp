@@ -96,7 +96,8 @@ void plain_finish_head(elements x, const head_row& row) {
     T* const head = begin_of<T>(x);
     const float r = inverse_rms(head, row.head_dim, row.eps);
     const auto scaled = [&](std::int64_t i) {
-      return widen(narrow<T>(widen(head[i]) * r)) * row.scale;
+      const float y = widen(narrow<T>(widen(head[i]) * r)) * row.scale;
+      return row.weight != nullptr ? y * row.weight[i] : y;
     };
     if (row.cosines == nullptr) {
       for (std::int64_t i = 0; i < row.head_dim; ++i) head[i] = narrow<T>(scaled(i));

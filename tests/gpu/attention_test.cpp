@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <numeric>
+#include <optional>
 
 #include "tests/gpu/rig.hpp"
 
@@ -15,9 +16,25 @@ struct sequence_case {
   floats keys;    ///< [first + rows, kv_heads * head_dim], as the cache holds them
   floats values;  ///< likewise
   floats q;       ///< [rows, query_heads * head_dim], as the device holds them
+  /// The rows are a block that brings its own keys, and sees the context from here on.
+  std::optional<std::int64_t> valid_from;
 
   std::int64_t length() const { return first + rows; }
+  /// Positions below it lie in the cache.
+  std::int64_t cached() const { return valid_from ? first : length(); }
 };
+
+struct query_and_key {
+  std::int64_t position = 0;
+  std::int64_t key = 0;
+};
+
+/// The mask: causal, or of a block.
+bool sees(const sequence_case& s, const attention_shape& shape, query_and_key at) {
+  const auto [position, key] = at;
+  if (shape.window > 0 && std::abs(position - key) >= shape.window) return false;
+  return s.valid_from ? key >= std::min(*s.valid_from, s.first) : key <= position;
+}
 
 sequence_case make_sequence(dice& d, const attention_shape& shape, dtype type, row_range rows) {
   sequence_case s{.first = rows.begin, .rows = rows.count, .keys = {}, .values = {}, .q = {}};
@@ -41,8 +58,8 @@ std::vector<double> attend(const sequence_case& s, const attention_shape& shape)
       const std::int64_t kv = head / (shape.query_heads / shape.kv_heads);
       std::vector<double> weight(static_cast<std::size_t>(s.length()), 0.0);
       double total = 0;
-      for (std::int64_t key = 0; key <= position; ++key) {
-        if (shape.window > 0 && key <= position - shape.window) continue;
+      for (std::int64_t key = 0; key < s.length(); ++key) {
+        if (!sees(s, shape, {position, key})) continue;
         double dot = 0;
         for (std::int64_t i = 0; i < dim; ++i)
           dot += at(s.q, (row * shape.query_heads + head) * dim + i) *
@@ -51,7 +68,7 @@ std::vector<double> attend(const sequence_case& s, const attention_shape& shape)
       }
       for (std::int64_t i = 0; i < dim; ++i) {
         double o = 0;
-        for (std::int64_t key = 0; key <= position; ++key)
+        for (std::int64_t key = 0; key < s.length(); ++key)
           o += weight[static_cast<std::size_t>(key)] / total *
                at(s.values, (key * shape.kv_heads + kv) * dim + i);
         out.push_back(o);
@@ -77,7 +94,11 @@ class attention_run {
     const std::int64_t width = shape_.query_heads * shape_.head_dim;
     const std::int64_t rows = std::ssize(q) / width;
     const tensor queries = r_.put(q, {rows, width}, type_);
-    r_.op().attention(r_.stream(), queries, queries, cache_, layout_, shape_);
+    if (sequences.front().valid_from) {
+      r_.op().block_attention(r_.stream(), queries, queries, block_of(sequences), layout_, shape_);
+    } else {
+      r_.op().attention(r_.stream(), queries, queries, cache_, layout_, shape_);
+    }
     const raw_bytes all = r_.get_bytes(queries);
     std::vector<raw_bytes> parts;
     auto at = all.begin();
@@ -92,8 +113,31 @@ class attention_run {
  private:
   /// First block that any row of the sequence sees.
   std::int64_t first_block(const sequence_case& s) const {
-    if (shape_.window == 0) return 0;
-    return std::max<std::int64_t>(0, s.first - shape_.window + 1) / shape_.block_size;
+    const auto valid = std::min(s.valid_from.value_or(0), s.first);
+    const auto window = shape_.window == 0 ? 0 : s.first - shape_.window + 1;
+    return std::max<std::int64_t>({0, valid, window}) / shape_.block_size;
+  }
+  std::int64_t blocks_needed(const sequence_case& s) const {
+    if (s.cached() == 0) return 0;
+    return std::max<std::int64_t>(0, (s.cached() - 1) / shape_.block_size + 1 - first_block(s));
+  }
+
+  /// The rows' own keys, and where each sequence's context begins.
+  block_keys block_of(const std::vector<sequence_case>& sequences) {
+    const std::int64_t width = shape_.kv_heads * shape_.head_dim;
+    floats keys;
+    floats values;
+    ids valid_from;
+    for (const sequence_case& s : sequences) {
+      keys.insert(keys.end(), s.keys.begin() + s.first * width, s.keys.end());
+      values.insert(values.end(), s.values.begin() + s.first * width, s.values.end());
+      valid_from.push_back(static_cast<std::int32_t>(*s.valid_from));
+    }
+    const std::int64_t rows = std::ssize(keys) / width;
+    return {.context = cache_,
+            .valid_from = r_.put(valid_from, {std::ssize(valid_from)}),
+            .keys = r_.put(keys, {rows, width}, type_),
+            .values = r_.put(values, {rows, width}, type_)};
   }
 
   void allot(const std::vector<sequence_case>& sequences) {
@@ -106,7 +150,7 @@ class attention_run {
       row_begin.push_back(row_begin.back() + static_cast<std::int32_t>(s.rows));
       first_position.push_back(static_cast<std::int32_t>(s.first));
       first.push_back(static_cast<std::int32_t>(first_block(s)));
-      const std::int64_t needed = (s.length() - 1) / shape_.block_size + 1 - first_block(s);
+      const std::int64_t needed = blocks_needed(s);
       columns = std::max(columns, needed);
       blocks += needed;
     }
@@ -116,7 +160,7 @@ class attention_run {
     table_.assign(sequences.size() * static_cast<std::size_t>(columns), -1);
     columns_ = columns;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-      const std::int64_t needed = (sequences[i].length() - 1) / shape_.block_size + 1 - first[i];
+      const std::int64_t needed = blocks_needed(sequences[i]);
       for (std::int64_t b = 0; b < needed; ++b) {
         table_[i * static_cast<std::size_t>(columns) + static_cast<std::size_t>(b)] = free.back();
         free.pop_back();
@@ -139,17 +183,19 @@ class attention_run {
     const std::int64_t width = shape_.kv_heads * shape_.head_dim;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const sequence_case& s = sequences[i];
-      const std::int64_t begin = first_[i] * shape_.block_size;
+      const std::int64_t begin =
+          std::max(first_[i] * shape_.block_size, std::min(s.valid_from.value_or(0), s.first));
+      if (begin >= s.cached()) continue;
       ids slots;
-      for (std::int64_t p = begin; p < s.length(); ++p) {
+      for (std::int64_t p = begin; p < s.cached(); ++p) {
         const std::int64_t column = p / shape_.block_size - first_[i];
         const std::int64_t block =
             table_[i * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(column)];
         slots.push_back(
             static_cast<std::int32_t>(block * shape_.block_size + p % shape_.block_size));
       }
-      const floats keys(s.keys.begin() + begin * width, s.keys.end());
-      const floats values(s.values.begin() + begin * width, s.values.end());
+      const floats keys(s.keys.begin() + begin * width, s.keys.begin() + s.cached() * width);
+      const floats values(s.values.begin() + begin * width, s.values.begin() + s.cached() * width);
       const auto count = std::ssize(slots);
       r_.op().store_kv(r_.stream(), cache_, r_.put(keys, {count, width}, type_),
                        r_.put(values, {count, width}, type_), r_.put(slots, {count}));
@@ -188,6 +234,35 @@ attention_shape simple(std::int64_t window = 0) {
   attention_shape shape = shape_of({.query_heads = 4, .head_dim = 32});
   shape.window = window;
   return shape;
+}
+
+/// A block of `rows` behind a context that is valid from `valid` on.
+struct block_case {
+  std::int64_t first;
+  std::int64_t rows;
+  std::int64_t valid;
+};
+sequence_case make_block(dice& d, const attention_shape& shape, dtype type, block_case c) {
+  auto s = make_sequence(d, shape, type, {c.first, c.rows});
+  s.valid_from = c.valid;
+  return s;
+}
+
+/// Blocks of every kind: no context, none valid, some, a lot, one row, many.
+std::vector<sequence_case> assorted_blocks(dice& d, const attention_shape& shape, dtype type) {
+  std::vector<sequence_case> blocks;
+  for (const auto& c : {block_case{0, 16, 0},
+                        {1, 16, 0},
+                        {40, 5, 40},
+                        {40, 16, 77},
+                        {70, 1, 3},
+                        {63, 16, 10},
+                        {64, 70, 0},
+                        {250, 16, 0},
+                        {250, 16, 190}}) {
+    blocks.push_back(make_block(d, shape, type, c));
+  }
+  return blocks;
 }
 
 /// The rows of a sequence from `cut` on, as a later step would ask for them.
@@ -339,6 +414,66 @@ BOOST_AUTO_TEST_CASE(the_last_position_of_the_longest_context_sees_every_key_and
     const auto got = attention_run(r, d, shape, dtype::f32)({s})[0];
     BOOST_TEST(worst_excess(rig::decode(got, dtype::f32), attend(s, shape),
                             {.relative = 1e-5, .absolute = 4e-6}) <= 1.0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_see_both_ways_and_no_further_than_window_and_valid_context) {
+  on_every_version([](rig& r) {
+    dice d(26);
+    for (const std::int64_t head_dim : {16, 20, 128}) {
+      for (const std::int64_t window : {0, 1, 9, 64, 130}) {
+        for (const dtype type : {dtype::bf16, dtype::f32}) {
+          auto shape = shape_of({.query_heads = 6, .head_dim = head_dim});
+          shape.window = window;
+          const auto blocks = assorted_blocks(d, shape, type);
+          const auto got = attention_run(r, d, shape, type)(blocks);
+          BOOST_TEST_CONTEXT("head_dim " << head_dim << " window " << window << " "
+                                         << to_string(type)) {
+            const double rounding = type == dtype::bf16 ? 1.0 / 256 : 2e-6;
+            for (std::size_t i = 0; i < blocks.size(); ++i) {
+              BOOST_TEST(worst_excess(rig::decode(got[i], type), attend(blocks[i], shape),
+                                      {.relative = rounding, .absolute = 4e-6}) <= 1.0);
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_block_has_the_same_bits_alone_and_anywhere_among_others) {
+  on_every_version([](rig& r) {
+    dice d(27);
+    const attention_shape shape = simple(49);
+    auto blocks = assorted_blocks(d, shape, dtype::bf16);
+    std::vector<raw_bytes> alone;
+    for (const auto& b : blocks) alone.push_back(attention_run(r, d, shape, dtype::bf16)({b})[0]);
+    std::vector<std::size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), 0u);
+    for (int round = 0; round < 4; ++round) {
+      d.shuffle(order);
+      std::vector<sequence_case> batch;
+      for (const std::size_t i : order) batch.push_back(blocks[i]);
+      const auto together = attention_run(r, d, shape, dtype::bf16)(batch);
+      for (std::size_t i = 0; i < order.size(); ++i) BOOST_TEST((together[i] == alone[order[i]]));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(every_version_and_thread_count_gives_a_block_the_same_bits) {
+  for (const dtype type : {dtype::bf16, dtype::f32}) {
+    std::vector<raw_bytes> first;
+    for (const instruction_set set : available_instruction_sets()) {
+      for (const unsigned threads : {1u, 2u, 8u}) {
+        dice d(28);
+        rig r(set, threads);
+        auto shape = shape_of({.query_heads = 10, .head_dim = 72});
+        shape.window = 100;
+        const auto got = attention_run(r, d, shape, type)(assorted_blocks(d, shape, type));
+        if (first.empty()) first = got;
+        BOOST_TEST((got == first), to_string(set) << " threads " << threads);
+      }
+    }
   }
 }
 

@@ -52,7 +52,11 @@ BOOST_AUTO_TEST_CASE(shapes_and_types_that_do_not_fit_end_the_process) {
   BOOST_TEST(dies([&] { op.add(s, rows, wide); }));
   BOOST_TEST(dies([&] { op.rms_norm(s, rows, rows, single, norm_kind::plain, 1e-5f); }));
   BOOST_TEST(dies([&] { op.finish_heads(s, rows, numbers, {.head_dim = 20}); }));
+  BOOST_TEST(dies([&] { op.finish_heads(s, rows, numbers, {.head_dim = 16, .weight = numbers}); }));
   BOOST_TEST(dies([&] { op.gather_rows(s, rows, wide, numbers); }));
+  BOOST_TEST(!dies([&] { op.store_columns(s, wide, 32, rows); }));
+  BOOST_TEST(dies([&] { op.store_columns(s, wide, 33, rows); }));
+  BOOST_TEST(dies([&] { op.store_columns(s, wide, 0, single); }));
   BOOST_TEST(dies([&] { op.pack(s, w, 61, rows); }));
   BOOST_TEST(dies([&] { op.pack_scales(s, w, 0, single); }));
   BOOST_TEST(dies([&] { op.packed_bytes({64, 40}, dtype::f4_pair); }));

@@ -203,6 +203,63 @@ BOOST_AUTO_TEST_CASE(finished_heads_agree_with_f64) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_heads_norm_may_have_weights) {
+  on_every_version([](rig& r) {
+    dice d(39);
+    const ids positions{0, 5, 2047};
+    for (const std::int64_t dim : {16, 20, 128}) {
+      for (const dtype type : {dtype::bf16, dtype::f32}) {
+        const floats x = rig::rounded(d.normal(3 * 2 * dim), type);
+        const floats ones(static_cast<std::size_t>(dim), 1.0f);
+        floats weight = d.normal(dim);
+        const auto run = [&](const floats* w, bool rotate) {
+          const tensor t = r.put(x, {3, 2 * dim}, type);
+          r.op().finish_heads(r.stream(), t, r.put(positions, {3}),
+                              {.head_dim = dim,
+                               .eps = 1e-5f,
+                               .rotate = rotate,
+                               .rope_theta = 500'000.0f,
+                               .weight = w ? r.put(*w, {dim}, dtype::f32) : tensor{}});
+          return r.get(t);
+        };
+        BOOST_TEST((run(&ones, true) == run(nullptr, true)));
+        const floats plain = run(nullptr, false);
+        std::vector<double> expected;
+        for (std::size_t i = 0; i < plain.size(); ++i)
+          expected.push_back(double{plain[i]} * weight[i % static_cast<std::size_t>(dim)]);
+        BOOST_TEST(worst_excess(run(&weight, false), expected,
+                                {.relative = one_rounding(type), .absolute = 1e-30}) <= 1.0);
+        // Weights come before the rotation: a pair of equal ones scales its plane.
+        for (std::int64_t i = 0; i < dim / 2; ++i)
+          weight[static_cast<std::size_t>(i + dim / 2)] = weight[static_cast<std::size_t>(i)];
+        const floats turned = run(nullptr, true);
+        expected.clear();
+        for (std::size_t i = 0; i < turned.size(); ++i)
+          expected.push_back(double{turned[i]} * weight[i % static_cast<std::size_t>(dim)]);
+        BOOST_TEST(worst_excess(run(&weight, true), expected,
+                                {.relative = 2 * one_rounding(type),
+                                 .absolute = type == dtype::bf16 ? 1e-2 : 1e-6}) <= 1.0);
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(stored_columns_leave_their_neighbours_alone) {
+  on_every_version([](rig& r) {
+    dice d(40);
+    for (const dtype type : {dtype::bf16, dtype::f32}) {
+      floats whole = rig::rounded(d.normal(5 * 50), type);
+      const floats part = rig::rounded(d.normal(3 * 17), type);
+      const tensor out = r.put(whole, {5, 50}, type);
+      r.op().store_columns(r.stream(), out, 20, r.put(part, {3, 17}, type));
+      for (std::size_t row = 0; row < 3; ++row)
+        std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(row * 17), 17,
+                    whole.begin() + static_cast<std::ptrdiff_t>(row * 50 + 20));
+      BOOST_TEST((r.get(out) == whole));
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(every_row_op_gives_a_row_the_same_bits_in_every_batch) {
   dice d(35);
   const floats weight = d.normal(176);
