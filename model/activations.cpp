@@ -4,25 +4,15 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "model/scratch.hpp"
 
 namespace glimmer {
 namespace {
 
-constexpr std::size_t alignment = 64;
-
-struct scratch_piece {
-  tensor activation_views::*view;
-  tensor_shape shape;
-  dtype type;
-
-  std::size_t bytes() const {
-    const auto exact = static_cast<std::size_t>(shape.count()) * size_of(type);
-    return (exact + alignment - 1) / alignment * alignment;
-  }
-};
+using scratch_pieces = std::vector<scratch_piece<activation_views>>;
 
 /// Every scratch tensor at its largest.
-std::vector<scratch_piece> pieces(const text_config& c, const activation_limits& limits) {
+scratch_pieces pieces(const text_config& c, const activation_limits& limits) {
   using views = activation_views;
   const auto rows = limits.rows;
   const auto wanted = limits.wanted_rows;
@@ -45,9 +35,7 @@ std::vector<scratch_piece> pieces(const text_config& c, const activation_limits&
 }  // namespace
 
 std::size_t activations::bytes(const text_config& config, const activation_limits& limits) {
-  std::size_t total = 0;
-  for (const auto& piece : pieces(config, limits)) total += piece.bytes();
-  return total;
+  return scratch_bytes(pieces(config, limits));
 }
 
 result<activations> activations::allocate(device& home, const text_config& config,
@@ -57,11 +45,7 @@ result<activations> activations::allocate(device& home, const text_config& confi
   activations out;
   out.limits_ = limits;
   out.buffer_ = std::move(*buffer);
-  std::size_t offset = 0;
-  for (const auto& piece : pieces(config, limits)) {
-    out.whole_.*piece.view = out.buffer_.view(piece.type, piece.shape, offset);
-    offset += piece.bytes();
-  }
+  out.whole_ = place_scratch(out.buffer_, pieces(config, limits));
   return out;
 }
 

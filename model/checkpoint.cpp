@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "model/element.hpp"
+#include "model/plain_tensor.hpp"
 
 namespace glimmer {
 namespace {
@@ -68,12 +69,6 @@ void add_vision(std::vector<expected_tensor>& out, const vision_config& v, std::
   add("vision_projection.weight", {hidden, v.projector_width});
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string out = "[";
-  for (const auto extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
-  return out + "]";
-}
-
 /// A linear layer of the decoder: what quantised checkpoints quantise.
 bool is_text_matrix(const expected_tensor& e) {
   return e.of == part::text && e.shape.size() == 2 && !e.name.ends_with("embed_tokens.weight");
@@ -89,34 +84,12 @@ std::uint64_t count_of(const expected_tensor& e) {
   return count;
 }
 
-result<void> check_tensor(const tensor_files& files, const expected_tensor& expected) {
-  const auto* stored = files.find(expected.name);
-  if (stored == nullptr) {
-    const auto& names = files.file_names();
-    return fail(checkpoint_error(
-        names.size() == 1 ? names.front() : "model.safetensors.index.json",
-        "Tensor " + expected.name + " " + shape_text(expected.shape) + " is missing."));
-  }
-  const auto& file = files.file_of(*stored);
-  if (!plain_type(*stored)) {
-    return fail(checkpoint_error(file, "Tensor " + stored->name + " has type " + stored->type +
-                                           "; only BF16, F16 and F32 can be read here, and of "
-                                           "quantised modules the decoder's matrices."));
-  }
-  if (stored->shape != expected.shape) {
-    return fail(checkpoint_error(
-        file, "Tensor " + stored->name + " has shape " + shape_text(stored->shape) +
-                  " where config.json asks for " + shape_text(expected.shape) + "."));
-  }
-  return {};
-}
-
 /// Finds every expected tensor, or what stands for it in a quantised format, and counts.
 result<void> find_tensors(checkpoint& c, const std::vector<expected_tensor>& expected) {
   for (const auto& e : expected) {
     (e.of == part::text ? c.text_parameters : c.vision_parameters) += count_of(e);
     if (!is_text_matrix(e)) {
-      if (auto right = check_tensor(c.files, e); !right) return right;
+      if (auto found = find_plain(c.files, {e.name, e.shape}); !found) return fail(found.error());
       continue;
     }
     const auto module = module_of(e);

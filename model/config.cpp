@@ -1,129 +1,17 @@
 #include "model/config.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <limits>
-#include <sstream>
 #include <utility>
 
 #include "base/json.hpp"
+#include "model/field_reader.hpp"
 
 namespace glimmer {
 namespace {
 
 constexpr std::string_view config_file = "config.json";
 constexpr std::string_view generation_file = "generation_config.json";
-
-/// Reads optional members of one JSON object; remembers the first refusal and then does nothing,
-/// so that a list of fields reads as a list.
-class field_reader {
- public:
-  field_reader(std::string_view file, json object) : file_{file}, object_{std::move(object)} {}
-
-  bool refused() const { return refused_.has_value(); }
-  const error& refusal() const { return *refused_; }
-  void refuse(std::string sentence) {
-    if (!refused_) refused_ = checkpoint_error(file_, std::move(sentence));
-  }
-
-  /// The member unless it is absent or null.
-  std::optional<json> find(std::string_view name) const {
-    auto member = object_.find(name);
-    return member && !member->is_null() ? member : std::nullopt;
-  }
-
-  /// A count that sizes memory: from `least` to 2^31 - 1.
-  void count(std::string_view name, std::int64_t& to, std::int64_t least = 1) {
-    const auto member = find(name);
-    if (!member) return;
-    const auto value = member->is_number() ? member->integer() : std::nullopt;
-    if (!value || *value < least || *value > std::numeric_limits<std::int32_t>::max()) {
-      return refuse(std::string{name} + " must be a whole number from " + std::to_string(least) +
-                    " to 2147483647.");
-    }
-    to = *value;
-  }
-
-  /// A finite number in (low, high].
-  struct bounds {
-    double low = 0;
-    double high = 0;
-  };
-  void number(std::string_view name, float& to, bounds allowed) {
-    const auto member = find(name);
-    if (!member) return;
-    const double value = member->is_number() ? member->number() : std::nan("");
-    if (!(value > allowed.low && value <= allowed.high)) {
-      return refuse(std::string{name} + " must be a number above " + shortest(allowed.low) +
-                    " and at most " + shortest(allowed.high) + ".");
-    }
-    to = static_cast<float>(value);
-  }
-
-  void token(std::string_view name, token_id& to) {
-    std::int64_t value = to;
-    count(name, value, 0);
-    to = static_cast<token_id>(value);
-  }
-
-  /// A token or a list of them; an absent field leaves `to` as it is.
-  void tokens(std::string_view name, std::vector<token_id>& to) {
-    const auto member = find(name);
-    if (!member) return;
-    to.clear();
-    for (const auto& item : member->is_array() ? member->elements() : std::vector{*member}) {
-      const auto id = item.is_number() ? item.integer() : std::nullopt;
-      if (!id || *id < 0 || *id > std::numeric_limits<token_id>::max()) {
-        return refuse(std::string{name} + " must be a token id or a list of token ids.");
-      }
-      to.push_back(static_cast<token_id>(*id));
-    }
-  }
-
-  /// Refuses a text other than the one mechanism that is built.
-  struct mechanism {
-    std::string_view name;
-    std::string_view built;
-  };
-  void only(mechanism m) {
-    const auto member = find(m.name);
-    if (!member || (member->is_string() && member->string() == m.built)) return;
-    const auto given = member->is_string() ? "\"" + std::string{member->string()} + "\""
-                                           : std::string{to_string(member->type())};
-    refuse(std::string{m.name} + " is " + given + "; only \"" + std::string{m.built} +
-           "\" is supported.");
-  }
-
-  void never(std::string_view name) {
-    const auto member = find(name);
-    if (!member || (member->is_boolean() && !member->boolean())) return;
-    refuse(std::string{name} + " must be false; models with it are not supported.");
-  }
-
-  /// The member object as a reader of its own; an absent one reads as empty.
-  field_reader inside(std::string_view name) {
-    auto member = find(name);
-    if (member && !member->is_object()) refuse(std::string{name} + " must be an object.");
-    return {file_, member.value_or(json{})};
-  }
-
-  /// Takes over the refusal of an inner reader.
-  void absorb(const field_reader& inner) {
-    if (inner.refused_ && !refused_) refused_ = inner.refused_;
-  }
-
-  static std::string shortest(double value) {
-    std::ostringstream text;
-    text << value;
-    return text.str();
-  }
-
- private:
-  std::string file_;
-  json object_;
-  std::optional<error> refused_;
-};
 
 /// The rule for absent lists: every fourth layer, counted backwards from the last, is full.
 bool full_by_rule(const text_config& t, std::int64_t layer) {
@@ -176,18 +64,6 @@ void read_layer_thetas(field_reader& in, text_config& t) {
   }
 }
 
-void read_rope(field_reader& in, text_config& t) {
-  // Scaled rotations (yarn, linear, dynamic, longrope) are recognised only to be refused.
-  for (const auto name : {"rope_parameters", "rope_scaling"}) {
-    auto rope = in.inside(name);
-    rope.only({"rope_type", "default"});
-    rope.only({"type", "default"});
-    rope.number("rope_theta", t.rope_theta, {1, 1e12});
-    in.absorb(rope);
-  }
-  if (!in.find("rope_parameters")) in.number("rope_theta", t.rope_theta, {1, 1e12});
-}
-
 void check_text_shape(field_reader& in, const text_config& t) {
   if (t.query_heads % t.kv_heads != 0) {
     in.refuse("num_attention_heads " + std::to_string(t.query_heads) +
@@ -229,7 +105,7 @@ void read_text(field_reader& in, model_config& config) {
   in.tokens("eos_token_id", config.eos_tokens);
   if (t.layers > 1024) in.refuse("num_hidden_layers is above the limit of 1024.");
   if (in.refused()) return;
-  read_rope(in, t);
+  in.rope(t.rope_theta);
   read_layer_types(in, t);
   read_layer_thetas(in, t);
   check_text_shape(in, t);
@@ -275,21 +151,6 @@ void read_top(field_reader& in, model_config& config) {
     if (!parsed) return in.refuse(parsed.error().text);
     config.quantization = std::move(*parsed);
   }
-}
-
-result<json> parse_object(std::string_view file, const result<json>& parsed) {
-  if (!parsed) return fail(checkpoint_error(file, parsed.error().text));
-  if (!parsed->is_object()) return fail(checkpoint_error(file, "The file is not a JSON object."));
-  return parsed;
-}
-
-result<std::string> read_file(const std::filesystem::path& path) {
-  std::ifstream in{path, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{in}, {}};
-  if (!in.is_open() || in.bad()) {
-    return fail(checkpoint_error(path.filename().string(), "The file cannot be read."));
-  }
-  return text;
 }
 
 /// `number` into an optional that an absent field leaves empty.
@@ -342,20 +203,29 @@ result<generation_defaults> parse_generation_defaults(std::string_view json_text
 }
 
 result<model_config> read_model_config(const std::filesystem::path& folder) {
-  const auto text = read_file(folder / config_file);
+  const auto text = read_checkpoint_text(folder / config_file);
   if (!text) return fail(text.error());
   return parse_model_config(*text);
 }
 
 result<generation_defaults> read_generation_defaults(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder / generation_file)) return generation_defaults{};
-  const auto text = read_file(folder / generation_file);
+  const auto text = read_checkpoint_text(folder / generation_file);
   if (!text) return fail(text.error());
   return parse_generation_defaults(*text);
 }
 
 std::vector<token_id> end_tokens(const model_config& config, const generation_defaults& defaults) {
   return defaults.eos_tokens.empty() ? config.eos_tokens : defaults.eos_tokens;
+}
+
+result<std::string> read_checkpoint_text(const std::filesystem::path& path) {
+  std::ifstream in{path, std::ios::binary};
+  std::string text{std::istreambuf_iterator<char>{in}, {}};
+  if (!in.is_open() || in.bad()) {
+    return fail(checkpoint_error(path.filename().string(), "The file cannot be read."));
+  }
+  return text;
 }
 
 error checkpoint_error(std::string_view file, std::string sentence) {

@@ -96,6 +96,9 @@ result<generation_defaults> read_generation_defaults(const std::filesystem::path
 /// Tokens that end generation: those of generation_config.json, or of config.json without them.
 std::vector<token_id> end_tokens(const model_config& config, const generation_defaults& defaults);
 
+/// The whole of a small file of a checkpoint folder.
+result<std::string> read_checkpoint_text(const std::filesystem::path& path);
+
 /// A failure of a checkpoint file, named in `param` and in front of the sentence.
 error checkpoint_error(std::string_view file, std::string sentence);
 

@@ -221,6 +221,12 @@ std::uint64_t stored_tensor::count() const {
   return n;
 }
 
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string out = "[";
+  for (const auto extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
+  return out + "]";
+}
+
 result<mapped_file> mapped_file::open(const std::filesystem::path& path) {
   const auto name = path.filename().string();
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

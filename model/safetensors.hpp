@@ -25,6 +25,9 @@ struct stored_tensor {
   std::uint64_t count() const;
 };
 
+/// "[2, 3]".
+std::string shape_text(std::span<const std::int64_t> shape);
+
 /// A file mapped read-only; unmaps itself.
 class mapped_file {
  public:

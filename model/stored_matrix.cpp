@@ -7,6 +7,7 @@
 #include "base/assert.hpp"
 #include "model/config.hpp"
 #include "model/element.hpp"
+#include "model/plain_tensor.hpp"
 
 namespace glimmer {
 namespace {
@@ -15,12 +16,6 @@ using shape_list = std::vector<std::int64_t>;
 
 std::int64_t blocks_of(std::int64_t whole) {
   return (whole + f8_block - 1) / f8_block;
-}
-
-std::string shape_text(const shape_list& shape) {
-  std::string out = "[";
-  for (const auto extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
-  return out + "]";
 }
 
 /// One number: [] or [1].
@@ -57,10 +52,7 @@ class matrix_finder {
   }
 
   error missing(const char* ending, const shape_list& shape) const {
-    const auto& names = files_.file_names();
-    return checkpoint_error(
-        names.size() == 1 ? names.front() : "model.safetensors.index.json",
-        "Tensor " + wanted_.module + ending + " " + shape_text(shape) + " is missing.");
+    return missing_tensor(files_, {wanted_.module + ending, shape});
   }
 
   /// The tensor of this ending, once type and shape are as they must be. An empty shape stands for

@@ -8,6 +8,7 @@
 #include "gpu/ops.hpp"
 #include "model/checkpoint.hpp"
 #include "model/config.hpp"
+#include "model/weight_loader.hpp"
 
 namespace glimmer {
 
@@ -36,13 +37,6 @@ struct decoder_weights {
   packed_matrix head;  ///< [vocab, hidden]
   std::vector<device_buffer> buffers;
 };
-
-/// What plain matrices become on their way to the device. `int4` leaves the head at 8 bits, whose
-/// errors go straight into the logits. Tables and norms stay as they are.
-enum class load_quantization : std::uint8_t { none, int8, int4 };
-
-/// The type that a matrix has on the device.
-dtype packed_type(const stored_matrix& m, load_quantization quantization);
 
 /// Bytes of device memory that `load_weights` will take, staging included.
 std::size_t weight_bytes(device& home, const checkpoint& source,
