@@ -19,8 +19,19 @@ kv_layout kv_layout::of(const text_config& config, std::int64_t block_size, dtyp
   return layout;
 }
 
+kv_layout kv_layout::with(const draft_head_config& head) const {
+  kv_layout out = *this;
+  out.draft_layers = head.layers;
+  out.draft_kv_heads = head.kv_heads;
+  out.draft_head_dim = head.head_dim;
+  return out;
+}
+
 std::size_t kv_layout::block_bytes(kv_group group) const {
-  const auto elements = 2 * layers[index_of(group)] * block_size * kv_heads * head_dim;
+  auto elements = 2 * layers[index_of(group)] * block_size * kv_heads * head_dim;
+  if (group == kv_group::sliding) {
+    elements += 2 * draft_layers * block_size * draft_kv_heads * draft_head_dim;
+  }
   return static_cast<std::size_t>(elements) * size_of(type);
 }
 
@@ -33,16 +44,29 @@ result<kv_caches> kv_caches::allocate(device& home, const text_config& config,
   for (const auto group : config.layer_groups) {
     const tensor_shape shape{blocks[index_of(group)], layout.block_size, layout.kv_heads,
                              layout.head_dim};
-    kv_cache cache;
-    for (auto* half : {&cache.keys, &cache.values}) {
-      auto buffer = home.allocate(static_cast<std::size_t>(shape.count()) * size_of(layout.type));
-      if (!buffer) return fail(buffer.error());
-      *half = buffer->view(layout.type, shape);
-      caches.buffers_.push_back(std::move(*buffer));
-    }
-    caches.layers_.push_back(cache);
+    const auto cache = caches.allocate_layer(home, shape);
+    if (!cache) return fail(cache.error());
+    caches.layers_.push_back(*cache);
+  }
+  for (std::int64_t i = 0; i < layout.draft_layers; ++i) {
+    const auto cache =
+        caches.allocate_layer(home, {blocks[index_of(kv_group::sliding)], layout.block_size,
+                                     layout.draft_kv_heads, layout.draft_head_dim});
+    if (!cache) return fail(cache.error());
+    caches.draft_layers_.push_back(*cache);
   }
   return caches;
+}
+
+result<kv_cache> kv_caches::allocate_layer(device& home, const tensor_shape& shape) {
+  kv_cache cache;
+  for (auto* half : {&cache.keys, &cache.values}) {
+    auto buffer = home.allocate(static_cast<std::size_t>(shape.count()) * size_of(layout_.type));
+    if (!buffer) return fail(buffer.error());
+    *half = buffer->view(layout_.type, shape);
+    buffers_.push_back(std::move(*buffer));
+  }
+  return cache;
 }
 
 void kv_caches::copy_block(ops& op, stream_handle s, kv_group group, block_id from,
@@ -50,6 +74,8 @@ void kv_caches::copy_block(ops& op, stream_handle s, kv_group group, block_id fr
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (groups_[i] == group) op.copy_block(s, layers_[i], {from, to});
   }
+  if (group != kv_group::sliding) return;
+  for (const auto& cache : draft_layers_) op.copy_block(s, cache, {from, to});
 }
 
 }  // namespace glimmer

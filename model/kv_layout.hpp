@@ -9,6 +9,7 @@
 #include "gpu/device.hpp"
 #include "gpu/ops.hpp"
 #include "model/config.hpp"
+#include "model/draft_head_config.hpp"
 
 namespace glimmer {
 
@@ -18,14 +19,23 @@ namespace glimmer {
 ///     group     layers   one block (30B, bf16, block_size 16)
 ///     full      13       13 * 2 * 16 * 2 heads * 128 * 2 bytes = 212,992
 ///     sliding   39       638,976
+///     sliding   39 + 5   966,656, with the released draft head
+///
+/// A draft head's layers are layers of the sliding group: their rows lie in the same slots, so
+/// whatever copies, shares, drops or counts blocks does it for them as well.
 struct kv_layout {
   std::int64_t block_size = 16;  ///< positions
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   dtype type = dtype::bf16;
-  std::array<std::int64_t, kv_group_count> layers{};  ///< per group
+  std::array<std::int64_t, kv_group_count> layers{};  ///< per group, the target's alone
+  std::int64_t draft_layers = 0;
+  std::int64_t draft_kv_heads = 0;
+  std::int64_t draft_head_dim = 0;
 
   static kv_layout of(const text_config& config, std::int64_t block_size, dtype type);
+  /// The same with the layers of a draft head.
+  kv_layout with(const draft_head_config& head) const;
 
   /// Bytes that one block of `group` takes over all its layers.
   std::size_t block_bytes(kv_group group) const;
@@ -47,14 +57,19 @@ class kv_caches {
   std::int64_t blocks(kv_group group) const { return blocks_[static_cast<std::size_t>(group)]; }
   /// The cache of layer `layer`, [blocks, block_size, kv_heads, head_dim] each.
   const kv_cache& layer(std::size_t layer) const { return layers_[layer]; }
-  /// Queues copies of block `from` to block `to` in every layer of `group`.
+  /// The cache of the draft head's layer `layer`, of as many blocks as the sliding group has.
+  const kv_cache& draft_layer(std::size_t layer) const { return draft_layers_[layer]; }
+  /// Queues copies of block `from` to block `to` in every layer of `group`, the head's included.
   void copy_block(ops& op, stream_handle s, kv_group group, block_id from, block_id to) const;
 
  private:
+  result<kv_cache> allocate_layer(device& home, const tensor_shape& shape);
+
   kv_layout layout_;
   kv_block_counts blocks_{};
   std::vector<kv_group> groups_;  // per layer
   std::vector<kv_cache> layers_;
+  std::vector<kv_cache> draft_layers_;
   std::vector<device_buffer> buffers_;
 };
 

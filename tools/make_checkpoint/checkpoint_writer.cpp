@@ -150,13 +150,27 @@ result<void> write_shards(const std::filesystem::path& folder, const model_confi
   return write_text(folder / "model.safetensors.index.json", index);
 }
 
-}  // namespace
-
-result<void> write_checkpoint(const checkpoint_recipe& recipe, const std::filesystem::path& folder,
-                              const write_options& options) {
+result<void> make_folder(const std::filesystem::path& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return fail(write_failed(folder));
+  return {};
+}
+
+}  // namespace
+
+result<void> write_plain_checkpoint(const std::filesystem::path& folder, std::string_view config,
+                                    std::span<const expected_tensor> tensors) {
+  if (auto made = make_folder(folder); !made) return made;
+  if (auto written = write_text(folder / "config.json", config); !written) return written;
+  std::vector<written_tensor> plain;
+  for (const auto& t : tensors) plain.push_back({t.name, "BF16", t.shape, t});
+  return write_weights(folder / "model.safetensors", {}, plain);
+}
+
+result<void> write_checkpoint(const checkpoint_recipe& recipe, const std::filesystem::path& folder,
+                              const write_options& options) {
+  if (auto made = make_folder(folder); !made) return made;
   const std::pair<const char*, std::string> texts[] = {
       {"config.json", config_json(recipe)},
       {"generation_config.json", generation_config_json(recipe)},

@@ -49,6 +49,22 @@ weight_rule text_rule(const text_config& t, std::string_view name) {
   return {form::uniform, unit_scale(t.hidden_size)};
 }
 
+/// A draft head's tensors have no prefix.
+bool is_of_head(std::string_view name) {
+  return name.starts_with("encoder.") || name.starts_with("layers.") || name == "norm.weight";
+}
+
+/// Plain norms, around 1; those of q and k above it, so that scores tell positions apart.
+weight_rule head_rule(const expected_tensor& tensor) {
+  using form = weight_rule::form;
+  const std::string_view name = tensor.name;
+  if (name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight")) {
+    return {form::uniform, 0.3, 1.5};
+  }
+  if (tensor.shape.size() == 1) return {form::uniform, 0.4, 1.0};
+  return {form::uniform, unit_scale(tensor.shape[1])};
+}
+
 weight_rule vision_rule(const expected_tensor& tensor) {
   using form = weight_rule::form;
   const std::string_view name = tensor.name;
@@ -109,6 +125,7 @@ std::uint16_t bf16_bits(float value) {
 }
 
 weight_rule rule_for(const model_config& config, const expected_tensor& tensor) {
+  if (is_of_head(tensor.name)) return head_rule(tensor);
   return tensor.of == expected_tensor::part::text ? text_rule(config.text, tensor.name)
                                                   : vision_rule(tensor);
 }
