@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "tests/model/temporary_folder.hpp"
 #include "tools/make_checkpoint/checkpoint_writer.hpp"
+#include "tools/make_checkpoint/head_recipe.hpp"
 
 namespace glimmer {
 namespace {
@@ -22,7 +23,25 @@ std::vector<Int> integers(const json& list) {
   return out;
 }
 
-golden_array read_array(const json& about, const std::string& bytes) {
+golden read_golden(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path{GLIMMER_SOURCE_ROOT} / "tests/golden";
+  const auto about = json::parse(read_text(folder / (name + ".json")));
+  GLIMMER_ASSERT(about.has_value(), "the fixture is there");
+  const auto bytes = read_text(folder / (name + ".bin"));
+  const auto array = [&](const char* key) {
+    return golden_array_of(*about->find("arrays")->find(key), bytes);
+  };
+  return {.tokens = integers<token_id>(*about->find("tokens")),
+          .positions = integers<std::int64_t>(*about->find("positions")),
+          .logits_f32 = array("logits_f32"),
+          .layers_f32 = array("layers_f32"),
+          .layers_bf16 = array("layers_bf16"),
+          .logits_bf16 = array("logits_bf16")};
+}
+
+}  // namespace
+
+golden_array golden_array_of(const json& about, const std::string& bytes) {
   golden_array out;
   out.shape = integers<std::int64_t>(*about.find("shape"));
   std::int64_t count = 1;
@@ -38,32 +57,15 @@ golden_array read_array(const json& about, const std::string& bytes) {
   return out;
 }
 
-golden read_golden(const std::string& name) {
-  const std::filesystem::path folder = std::filesystem::path{GLIMMER_SOURCE_ROOT} / "tests/golden";
-  const auto about = json::parse(read_text(folder / (name + ".json")));
-  GLIMMER_ASSERT(about.has_value(), "the fixture is there");
-  const auto bytes = read_text(folder / (name + ".bin"));
-  const auto array = [&](const char* key) {
-    return read_array(*about->find("arrays")->find(key), bytes);
-  };
-  return {.tokens = integers<token_id>(*about->find("tokens")),
-          .positions = integers<std::int64_t>(*about->find("positions")),
-          .logits_f32 = array("logits_f32"),
-          .layers_f32 = array("layers_f32"),
-          .layers_bf16 = array("layers_bf16"),
-          .logits_bf16 = array("logits_bf16")};
-}
-
-}  // namespace
-
 quantised_golden quantised_golden_of(const std::string& name) {
   const std::filesystem::path folder = std::filesystem::path{GLIMMER_SOURCE_ROOT} / "tests/golden";
   const auto about = json::parse(read_text(folder / "formats.json"));
   GLIMMER_ASSERT(about.has_value(), "the fixture is there");
   const auto model = about->find("models")->find(name);
-  return {.tokens = integers<token_id>(*model->find("tokens")),
-          .positions = integers<std::int64_t>(*about->find("positions")),
-          .logits_f32 = read_array(*model->find("logits_f32"), read_text(folder / "formats.bin"))};
+  return {
+      .tokens = integers<token_id>(*model->find("tokens")),
+      .positions = integers<std::int64_t>(*about->find("positions")),
+      .logits_f32 = golden_array_of(*model->find("logits_f32"), read_text(folder / "formats.bin"))};
 }
 
 std::span<const float> golden_array::part(std::int64_t index) const {
@@ -86,6 +88,20 @@ const std::filesystem::path& synthetic_folder(const std::string& name) {
     const auto recipe = find_recipe(name);
     GLIMMER_ASSERT(recipe.has_value(), "the recipe is known");
     const auto done = write_checkpoint(*recipe, path, {});
+    GLIMMER_ASSERT(done.has_value(), "a temporary folder can be written");
+  }
+  return path;
+}
+
+const std::filesystem::path& synthetic_head_folder(const std::string& name) {
+  static const temporary_folder root;
+  static std::map<std::string, std::filesystem::path> written;
+  auto& path = written[name];
+  if (path.empty()) {
+    path = root.path() / name;
+    const auto recipe = find_head_recipe(name);
+    GLIMMER_ASSERT(recipe.has_value(), "the recipe is known");
+    const auto done = write_head(*recipe, path);
     GLIMMER_ASSERT(done.has_value(), "a temporary folder can be written");
   }
   return path;

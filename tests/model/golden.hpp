@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/json.hpp"
 #include "model/checkpoint.hpp"
 
 namespace glimmer {
@@ -19,6 +20,9 @@ struct golden_array {
   /// Entry `index` of the outermost axis.
   std::span<const float> part(std::int64_t index) const;
 };
+
+/// The array that `about` (type, shape, offset) says lies in `bytes`.
+golden_array golden_array_of(const json& about, const std::string& bytes);
 
 /// What the published reference computed on one synthetic checkpoint (tools/golden).
 struct golden {
@@ -44,7 +48,10 @@ quantised_golden quantised_golden_of(const std::string& name);
 /// The synthetic checkpoint `name`, written to a temporary folder once per process.
 const std::filesystem::path& synthetic_folder(const std::string& name);
 
-/// The same, opened.
+/// The synthetic draft head `name`, likewise.
+const std::filesystem::path& synthetic_head_folder(const std::string& name);
+
+/// The same checkpoint as `synthetic_folder`, opened.
 const checkpoint& synthetic_checkpoint(const std::string& name);
 
 /// Largest absolute difference of two arrays of equal size.

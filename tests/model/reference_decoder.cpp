@@ -5,53 +5,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/model/reference_math.hpp"
+
 namespace glimmer {
 namespace {
 
-using row = std::vector<double>;
-
-enum rotation { unrotated, half_split, interleaved };
-
-row linear(const row& x, const std::vector<float>& w) {
-  row out(w.size() / x.size());
-  for (std::size_t o = 0; o < out.size(); ++o) {
-    const float* column = w.data() + o * x.size();
-    for (std::size_t i = 0; i < x.size(); ++i) out[o] += x[i] * column[i];
-  }
-  return out;
-}
-
-/// x / rms(x), times (offset + w) when there is a weight.
-row normed(const row& x, double eps, const std::vector<float>* w, double offset) {
-  double squares = 0;
-  for (const double value : x) squares += value * value;
-  const double r = 1.0 / std::sqrt(squares / static_cast<double>(x.size()) + eps);
-  row out(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    out[i] = x[i] * r * (w == nullptr ? 1.0 : offset + (*w)[i]);
-  }
-  return out;
-}
-
-double sigmoid(double z) {
-  return 1.0 / (1.0 + std::exp(-z));
-}
-
-/// Turns one head. Angles are those of the published reference: products in single precision.
-void rotate(std::span<double> head, std::int64_t position, double theta, int how) {
-  const auto dim = static_cast<std::int64_t>(head.size());
-  const auto half = dim / 2;
-  for (std::int64_t j = 0; j < half; ++j) {
-    const float exponent = static_cast<float>(2 * j) / static_cast<float>(dim);
-    const float frequency = 1.0f / std::pow(static_cast<float>(theta), exponent);
-    const double angle = static_cast<float>(position) * frequency;
-    double& a = head[static_cast<std::size_t>(how == interleaved ? 2 * j : j)];
-    double& b = head[static_cast<std::size_t>(how == interleaved ? 2 * j + 1 : j + half)];
-    const double first = a * std::cos(angle) - b * std::sin(angle);
-    b = b * std::cos(angle) + a * std::sin(angle);
-    a = first;
-  }
-}
+using row = double_row;
 
 /// The nearest value of E4M3, ties to even, +-448 at most.
 double e4m3(double x) {
@@ -120,15 +79,14 @@ reference_decoder::rows reference_decoder::embed(std::span<const token_id> token
 }
 
 void reference_decoder::finish(row& heads, std::int64_t position, double scale,
-                               int rotation) const {
+                               rotation how) const {
   const auto dim = config_.head_dim;
   for (std::size_t at = 0; at < heads.size(); at += static_cast<std::size_t>(dim)) {
     const row head(heads.begin() + static_cast<std::ptrdiff_t>(at),
                    heads.begin() + static_cast<std::ptrdiff_t>(at) + dim);
     const auto y = normed(head, config_.norm_eps, nullptr, 0);
     for (std::size_t d = 0; d < y.size(); ++d) heads[at + d] = y[d] * scale;
-    if (rotation != unrotated)
-      rotate({&heads[at], y.size()}, position, config_.rope_theta, rotation);
+    if (how != rotation::none) rotate({&heads[at], y.size()}, position, config_.rope_theta, how);
   }
 }
 
@@ -171,9 +129,9 @@ reference_decoder::rows reference_decoder::attention(const rows& x, const rows& 
   bool rotates = config_.layer_rotates[static_cast<std::size_t>(layer)] != 0;
   if (wrong == trap::rotated_full_layers) rotates = true;
   if (wrong == trap::unrotated_sliding_layers && sliding) rotates = false;
-  const int rotation = !rotates                              ? unrotated
-                       : wrong == trap::interleaved_rotation ? interleaved
-                                                             : half_split;
+  const auto how = !rotates                              ? rotation::none
+                   : wrong == trap::interleaved_rotation ? rotation::interleaved
+                                                         : rotation::half_split;
   std::int64_t window = sliding ? config_.window : 0;
   if (sliding && wrong == trap::window_one_short) --window;
   if (sliding && wrong == trap::window_one_long) ++window;
@@ -187,8 +145,8 @@ reference_decoder::rows reference_decoder::attention(const rows& x, const rows& 
     q.push_back(linear(x[t], weight(prefix + "q_proj.weight")));
     k.push_back(linear(x[t], weight(prefix + "k_proj.weight")));
     v.push_back(linear(x[t], weight(prefix + "v_proj.weight")));
-    finish(q.back(), position, scale, rotation);
-    finish(k.back(), position, wrong == trap::key_scale_too ? scale : 1.0, rotation);
+    finish(q.back(), position, scale, how);
+    finish(k.back(), position, wrong == trap::key_scale_too ? scale : 1.0, how);
     if (cache_.rounds_to_e4m3) {
       std::ranges::transform(k.back(), k.back().begin(), e4m3);
       std::ranges::transform(v.back(), v.back().begin(), e4m3);

@@ -8,6 +8,7 @@
 
 #include "base/ids.hpp"
 #include "model/checkpoint.hpp"
+#include "tests/model/reference_math.hpp"
 
 namespace glimmer {
 
@@ -60,7 +61,7 @@ class reference_decoder {
   rows attention(const rows& x, const rows& gate_input, std::int64_t layer, trap wrong) const;
   rows mlp(const rows& x, std::int64_t layer) const;
   row attend(const rows& q, const rows& k, const rows& v, std::int64_t window, trap wrong) const;
-  void finish(row& heads, std::int64_t position, double scale, int rotation) const;
+  void finish(row& heads, std::int64_t position, double scale, rotation how) const;
   void run_layer(rows& h, std::int64_t layer, trap wrong) const;
 
   text_config config_;

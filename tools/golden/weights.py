@@ -105,6 +105,15 @@ def text_values(name, shape, text):
     return 0.0 + text_scale(name, shape) * draws(name, count)
 
 
+def head_values(name, shape):
+    count = int(np.prod(shape))
+    if name.endswith(("q_norm.weight", "k_norm.weight")):
+        return 1.5 + 0.3 * draws(name, count)
+    if len(shape) == 1:
+        return 1.0 + 0.4 * draws(name, count)
+    return 0.0 + unit_scale(shape[1]) * draws(name, count)
+
+
 def vision_values(name, shape):
     count = int(np.prod(shape))
     if name.endswith(".bias"):
@@ -118,7 +127,9 @@ def vision_values(name, shape):
 
 def weight_bits(name, shape, config):
     """One tensor as bfloat16 bits, from nothing but its name, its shape and the config."""
-    if "vision" in name:
+    if name.startswith(("encoder.", "layers.")) or name == "norm.weight":
+        values = head_values(name, shape)
+    elif "vision" in name:
         values = vision_values(name, shape)
     else:
         values = text_values(name, shape, config["text_config"])
