@@ -7,8 +7,6 @@
 namespace glimmer {
 namespace {
 
-constexpr std::size_t alignment_ints = 64 / sizeof(std::int32_t);
-
 std::size_t index_of(kv_group group) {
   return static_cast<std::size_t>(group);
 }
@@ -19,35 +17,29 @@ const host_batch& batch_builder::build(const step_plan& plan,
                                        std::span<const std::int32_t> wanted) {
   lay_out(plan, wanted.size());
   fill_rows(plan);
-  std::copy(wanted.begin(), wanted.end(), data(batch_.wanted));
+  std::copy(wanted.begin(), wanted.end(), batch_.data(batch_.wanted));
   fill_group(plan, kv_group::full);
   fill_group(plan, kv_group::sliding);
   return batch_;
-}
-
-array_place batch_builder::reserve(std::size_t count) {
-  const auto begin = (batch_.ints.size() + alignment_ints - 1) / alignment_ints * alignment_ints;
-  batch_.ints.resize(begin + count);
-  return {begin, count};
 }
 
 void batch_builder::lay_out(const step_plan& plan, std::size_t wanted) {
   const auto rows = plan.tokens.size();
   const auto sequences = plan.sequences.size();
   batch_.ints.clear();
-  batch_.tokens = reserve(rows);
-  batch_.positions = reserve(rows);
-  batch_.wanted = reserve(wanted);
-  batch_.row_begin = reserve(sequences + 1);
-  batch_.first_position = reserve(sequences);
+  batch_.tokens = batch_.reserve(rows);
+  batch_.positions = batch_.reserve(rows);
+  batch_.wanted = batch_.reserve(wanted);
+  batch_.row_begin = batch_.reserve(sequences + 1);
+  batch_.first_position = batch_.reserve(sequences);
   for (std::size_t g = 0; g < kv_group_count; ++g) {
     auto& places = batch_.groups[g];
     places.blocks_max = 0;
     for (const auto& s : plan.sequences)
       places.blocks_max = std::max<std::size_t>(places.blocks_max, s.tables[g].count);
-    places.slots = reserve(rows);
-    places.block_table = reserve(sequences * places.blocks_max);
-    places.first_block = reserve(sequences);
+    places.slots = batch_.reserve(rows);
+    places.block_table = batch_.reserve(sequences * places.blocks_max);
+    places.first_block = batch_.reserve(sequences);
   }
 }
 
@@ -55,14 +47,14 @@ void batch_builder::fill_rows(const step_plan& plan) {
   batch_.rows_max = 0;
   batch_.position_max = 0;
   std::uint32_t next_row = 0;
-  auto* const row_begin = data(batch_.row_begin);
+  auto* const row_begin = batch_.data(batch_.row_begin);
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const auto& s = plan.sequences[i];
     GLIMMER_ASSERT(s.token_begin == next_row && s.count > 0, "rows lie side by side");
     row_begin[i] = static_cast<std::int32_t>(next_row);
-    data(batch_.first_position)[i] = static_cast<std::int32_t>(s.position);
+    batch_.data(batch_.first_position)[i] = static_cast<std::int32_t>(s.position);
     for (std::uint32_t r = 0; r < s.count; ++r)
-      data(batch_.positions)[next_row + r] = static_cast<std::int32_t>(s.position + r);
+      batch_.data(batch_.positions)[next_row + r] = static_cast<std::int32_t>(s.position + r);
     next_row += s.count;
     batch_.rows_max = std::max<std::int64_t>(batch_.rows_max, s.count);
     batch_.position_max = std::max<std::int64_t>(batch_.position_max, s.position + s.count - 1);
@@ -71,7 +63,7 @@ void batch_builder::fill_rows(const step_plan& plan) {
   row_begin[plan.sequences.size()] = static_cast<std::int32_t>(next_row);
   for (const auto token : plan.tokens)
     GLIMMER_ASSERT(token >= 0 && token < shape_.vocab_size, "prompts hold tokens of this model");
-  std::copy(plan.tokens.begin(), plan.tokens.end(), data(batch_.tokens));
+  std::copy(plan.tokens.begin(), plan.tokens.end(), batch_.data(batch_.tokens));
 }
 
 void batch_builder::fill_group(const step_plan& plan, kv_group group) {
@@ -85,12 +77,13 @@ void batch_builder::fill_group(const step_plan& plan, kv_group group) {
     const auto blocks = std::span{plan.blocks}.subspan(table.begin, table.count);
     for (const auto block : blocks)
       GLIMMER_ASSERT(block >= 0 && block < shape_.blocks[index_of(group)], "blocks of this pool");
-    std::copy(blocks.begin(), blocks.end(), data(places.block_table) + i * places.blocks_max);
-    data(places.first_block)[i] = static_cast<std::int32_t>(table.first_block);
+    std::copy(blocks.begin(), blocks.end(),
+              batch_.data(places.block_table) + i * places.blocks_max);
+    batch_.data(places.first_block)[i] = static_cast<std::int32_t>(table.first_block);
     for (std::uint32_t r = 0; r < s.count; ++r) {
       const auto position = s.position + r;
       const auto block = blocks[position / block_size - table.first_block];
-      data(places.slots)[s.token_begin + r] =
+      batch_.data(places.slots)[s.token_begin + r] =
           static_cast<std::int32_t>(block * shape_.block_size + position % block_size);
     }
   }
@@ -108,19 +101,8 @@ void batch_builder::check_coverage(const sequence_rows& rows, kv_group group) co
 }
 
 result<forward_batch> batch_builder::upload(device& home, stream_handle s) {
-  const auto bytes = std::as_bytes(std::span{batch_.ints});
-  if (buffer_.bytes() < bytes.size()) {
-    home.wait(home.record(s));  // the old buffer may still be read
-    auto larger = home.allocate(std::max(bytes.size(), 2 * buffer_.bytes()));
-    if (!larger) return fail(larger.error());
-    buffer_ = std::move(*larger);
-  }
-  if (!bytes.empty()) home.upload(s, buffer_.view(dtype::u8, {std::ssize(bytes)}), bytes);
-
-  const auto view = [&](array_place p) {
-    return buffer_.view(dtype::i32, {static_cast<std::int64_t>(p.count)},
-                        p.begin * sizeof(std::int32_t));
-  };
+  if (auto sent = device_.send(home, s, batch_); !sent) return fail(sent.error());
+  const auto view = [&](array_place p) { return device_.view(p); };
   forward_batch out;
   out.tokens = view(batch_.tokens);
   out.positions = view(batch_.positions);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/kv_group.hpp"
+#include "executor/int_arrays.hpp"
 #include "gpu/device.hpp"
 #include "model/forward.hpp"
 #include "scheduler/step.hpp"
@@ -20,15 +21,8 @@ struct batch_shape {
   std::array<std::int64_t, kv_group_count> blocks{};  ///< block ids lie below, per group
 };
 
-/// Where one int array of the batch lies in the builder's memory.
-struct array_place {
-  std::size_t begin = 0;
-  std::size_t count = 0;
-};
-
-/// A step's batch in host memory: every array of `forward_batch`, one behind the other, each at a
-/// multiple of 64 bytes, so that one upload carries them all.
-struct host_batch {
+/// A step's batch in host memory: every array of `forward_batch`.
+struct host_batch : int_arrays {
   struct group_places {
     array_place slots;        ///< [rows]
     array_place block_table;  ///< [sequences, blocks_max], short rows filled with 0
@@ -43,11 +37,6 @@ struct host_batch {
   std::array<group_places, kv_group_count> groups;
   std::int64_t rows_max = 0;
   std::int64_t position_max = 0;
-  std::vector<std::int32_t> ints;
-
-  std::span<const std::int32_t> values(array_place p) const {
-    return std::span{ints}.subspan(p.begin, p.count);
-  }
 };
 
 /// Turns step plans into batches for `decoder::forward`. Memory, here and on the device, grows to
@@ -66,8 +55,6 @@ class batch_builder {
   result<forward_batch> upload(device& home, stream_handle s);
 
  private:
-  array_place reserve(std::size_t count);
-  std::int32_t* data(array_place p) { return batch_.ints.data() + p.begin; }
   void lay_out(const step_plan& plan, std::size_t wanted);
   void fill_rows(const step_plan& plan);
   void fill_group(const step_plan& plan, kv_group group);
@@ -75,7 +62,7 @@ class batch_builder {
 
   batch_shape shape_;
   host_batch batch_;
-  device_buffer buffer_;
+  int_upload device_;
 };
 
 }  // namespace glimmer

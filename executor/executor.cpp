@@ -23,6 +23,7 @@ executor::executor(device& home, decoder model, kv_caches caches, executor_optio
       stream_{home.make_stream()},
       builder_{shape_of(model_.config(), caches_)},
       sampling_{std::move(options.end_tokens), options.sampling_threads},
+      taps_{std::move(options.taps)},
       for_each_{[&home](std::size_t tasks, const std::function<void(std::size_t)>& body) {
         home.for_each(tasks, body);
       }} {}
@@ -34,6 +35,8 @@ executor::~executor() {
 result<step_result> executor::run(const step_plan& plan) {
   sampling_.begin(plan);
   copy_blocks(plan);
+  last_step_ = plan.id;
+  last_rows_ = static_cast<std::uint32_t>(plan.tokens.size());
   if (!plan.sequences.empty()) {
     builder_.build(plan, sampling_.wanted());
     const auto batch = builder_.upload(*home_, stream_);
@@ -51,6 +54,16 @@ result<step_result> executor::run(const step_plan& plan) {
     } while (begin < sampling_.tasks().size());
   }
   return sampling_.finish();
+}
+
+draft_ground executor::ground() const {
+  GLIMMER_ASSERT(taps_.has_value(), "an executor without taps keeps nothing for a draft head");
+  return {.home = home_,
+          .stream = stream_,
+          .caches = &caches_,
+          .features = taps_->features(),
+          .target = {model_.weights().embedding, model_.weights().head},
+          .vocab_size = model_.config().vocab_size};
 }
 
 void executor::copy_blocks(const step_plan& plan) {
@@ -74,7 +87,8 @@ void executor::run_slice(const forward_batch& batch, std::span<const logit_task>
   const std::int64_t begin = tasks.empty() ? 0 : tasks.front().begin;
   const std::int64_t rows = tasks.empty() ? 0 : tasks.back().begin + tasks.back().rows - begin;
   slice.wanted = batch.wanted.rows({begin, rows});
-  const auto logits = model_.forward(stream_, slice, caches_);
+  const auto observer = taps_ ? taps_->observer(home_->operations(), stream_) : layer_observer{};
+  const auto logits = model_.forward(stream_, slice, caches_, observer);
   logits_.resize(static_cast<std::size_t>(rows * model_.config().vocab_size));
   if (rows > 0) home_->download(stream_, std::as_writable_bytes(std::span{logits_}), logits);
   home_->wait(home_->record(stream_));

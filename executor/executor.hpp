@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "executor/batch_builder.hpp"
 #include "executor/sampling_stage.hpp"
 #include "executor/stepper.hpp"
 #include "gpu/device.hpp"
+#include "model/draft_head.hpp"
+#include "model/feature_taps.hpp"
 #include "model/forward.hpp"
 #include "model/kv_layout.hpp"
 
@@ -16,6 +19,19 @@ namespace glimmer {
 struct executor_options {
   std::vector<token_id> end_tokens;  ///< the model's own
   unsigned sampling_threads = 1;     ///< rows sampled at the same time; never changes a result
+  /// Where residuals are kept for a draft head; none without one. Of the model's limits, on the
+  /// executor's device.
+  std::optional<feature_taps> taps;
+};
+
+/// What a draft head works with between two steps. Views and references into the executor.
+struct draft_ground {
+  device* home = nullptr;
+  stream_handle stream;  ///< the executor's own: its order is the order of all device work
+  const kv_caches* caches = nullptr;
+  tensor features;  ///< of the last step's rows
+  borrowed_weights target;
+  std::int64_t vocab_size = 0;
 };
 
 /// Step plan in, step result out, on one device. Owns the model, the KV caches and the samplers;
@@ -33,6 +49,12 @@ class executor final : public stepper {
 
   result<step_result> run(const step_plan& plan) override;
 
+  /// For a draft head; asserts that there are taps. Not to be used while a step runs.
+  draft_ground ground() const;
+  /// The step whose rows `ground().features` holds, and how many they are.
+  step_id last_step() const { return last_step_; }
+  std::uint32_t last_rows() const { return last_rows_; }
+
   /// Sequences whose samplers are held: started and not yet dropped.
   std::size_t sequences() const { return sampling_.sequences(); }
 
@@ -47,6 +69,9 @@ class executor final : public stepper {
   stream_handle stream_;
   batch_builder builder_;
   sampling_stage sampling_;
+  std::optional<feature_taps> taps_;
+  step_id last_step_;
+  std::uint32_t last_rows_ = 0;
   parallel_for for_each_;
   std::vector<float> logits_;  // of one slice, on the host
 };
