@@ -1,6 +1,7 @@
-// Decoding with a draft head against decoding without, in turns in one process: draft_bench TARGET
-// HEAD [STREAMS] [DRAFTS] [TOKENS] [PAIRS]. The head does its real work; what it proposes is an
-// oracle's, accepted as often as a trained head's. Steps are lockstep, without a scheduler.
+// Decoding with a draft head against decoding without, in turns in one process:
+// draft_bench TARGET HEAD FORMAT [STREAMS] [DRAFTS] [TOKENS] [PAIRS], FORMAT bf16, int8 or int4.
+// The head does its real work; what it proposes is an oracle's, accepted as often as a trained
+// head's. Steps are lockstep, without a scheduler.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -23,12 +24,14 @@ namespace {
 
 constexpr std::uint32_t prompt_size = 64;
 constexpr std::uint32_t block_size = 16;
+constexpr std::string_view format_names[] = {"bf16", "int8", "int4"};
 
 struct workload {
   std::uint32_t streams = 1;
   std::uint32_t drafts = 15;
   std::uint32_t tokens = 64;
   std::uint32_t pairs = 20;
+  load_quantization format = load_quantization::none;
 
   std::uint32_t length() const { return prompt_size + tokens + 2 * drafts + 2; }
   std::uint32_t blocks_each() const { return (length() + block_size - 1) / block_size; }
@@ -61,15 +64,17 @@ void load(machine& m, const std::filesystem::path& target, const std::filesystem
   const std::int64_t rows = w.streams * std::max(w.drafts + 1, prompt_size);
   const activation_limits limits{
       .rows = rows, .wanted_rows = w.streams * (w.drafts + 1), .type = dtype::bf16};
-  auto model = must(decoder::make(*m.home, text, must(load_weights(*m.home, source)), limits));
+  auto model =
+      must(decoder::make(*m.home, text, must(load_weights(*m.home, source, w.format)), limits));
   const std::int64_t blocks = w.streams * w.blocks_each();
   auto caches = must(kv_caches::allocate(
-      *m.home, text, kv_layout::of(text, block_size, dtype::bf16).with(draft.config),
+      *m.home, text, kv_layout::of(text, block_size, dtype::bf16).with(draft.config, dtype::bf16),
       {blocks, blocks}));
   auto taps = must(feature_taps::allocate(*m.home, draft.config, limits));
   m.steps.emplace(*m.home, std::move(model), std::move(caches),
                   executor_options{.sampling_threads = threads, .taps = std::move(taps)});
-  auto made = must(draft_head::make(*m.home, draft.config, must(load_draft_weights(*m.home, draft)),
+  auto made = must(draft_head::make(*m.home, draft.config,
+                                    must(load_draft_weights(*m.home, draft, w.format)),
                                     {.block_rows = w.streams * (w.drafts + 1),
                                      .context_rows = std::min<std::int64_t>(rows, 512),
                                      .logit_rows = w.streams * w.drafts},
@@ -220,14 +225,22 @@ void measure(machine& m, const workload& w) {
     ratios.push_back(drafted.back() / plain.back());
     tau = static_cast<double>(on.emitted()) / on.rounds();
   }
-  const auto subject =
-      std::to_string(w.streams) + " streams, " + std::to_string(w.drafts) + " drafts";
+  const auto subject = std::string{format_names[static_cast<int>(w.format)]} + ", " +
+                       std::to_string(w.streams) + " streams, " + std::to_string(w.drafts) +
+                       " drafts";
   figure_line{{.bench = "draft", .subject = subject}}
       .add("plain_tokens_per_second", median(plain))
       .add("drafted_tokens_per_second", median(drafted))
       .add("ratio_p50", median(ratios))
       .add("tokens_per_round", tau)
       .print();
+}
+
+bool read_format(std::string_view text, load_quantization& to) {
+  const auto at = std::ranges::find(format_names, text);
+  if (at == std::end(format_names)) return false;
+  to = static_cast<load_quantization>(at - std::begin(format_names));
+  return true;
 }
 
 bool read_number(std::string_view text, std::uint32_t& to) {
@@ -242,10 +255,11 @@ bool read_number(std::string_view text, std::uint32_t& to) {
 int main(int argc, char** argv) {
   glimmer::workload w;
   std::uint32_t* const numbers[] = {&w.streams, &w.drafts, &w.tokens, &w.pairs};
-  bool right = argc >= 3 && argc <= 7;
-  for (int i = 3; right && i < argc; ++i) right = glimmer::read_number(argv[i], *numbers[i - 3]);
+  bool right = argc >= 4 && argc <= 8 && glimmer::read_format(argv[3], w.format);
+  for (int i = 4; right && i < argc; ++i) right = glimmer::read_number(argv[i], *numbers[i - 4]);
   if (!right) {
-    std::fprintf(stderr, "usage: draft_bench TARGET HEAD [STREAMS] [DRAFTS] [TOKENS] [PAIRS]\n");
+    std::fprintf(stderr,
+                 "usage: draft_bench TARGET HEAD FORMAT [STREAMS] [DRAFTS] [TOKENS] [PAIRS]\n");
     return 2;
   }
   glimmer::machine m;

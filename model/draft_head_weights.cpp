@@ -3,13 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "model/weight_loader.hpp"
-
 namespace glimmer {
 namespace {
 
-weight_plan plan_memory(device& home, const draft_checkpoint& source) {
-  weight_plan plan{home};
+weight_plan plan_memory(device& home, const draft_checkpoint& source,
+                        load_quantization quantization) {
+  weight_plan plan{home, quantization};
   for (const auto& [name, t] : source.norms) plan.add_norm(*t);
   for (const auto& [name, m] : source.matrices) plan.add_matrix(m);
   return plan;
@@ -39,13 +38,15 @@ draft_layer_weights load_layer(weight_loader& load, const draft_checkpoint& sour
 
 }  // namespace
 
-std::size_t draft_weight_bytes(device& home, const draft_checkpoint& source) {
-  const auto plan = plan_memory(home, source);
+std::size_t draft_weight_bytes(device& home, const draft_checkpoint& source,
+                               load_quantization quantization) {
+  const auto plan = plan_memory(home, source, quantization);
   return plan.resident() + plan.staging();
 }
 
-result<draft_head_weights> load_draft_weights(device& home, const draft_checkpoint& source) {
-  auto load = weight_loader::make(home, source.files, plan_memory(home, source));
+result<draft_head_weights> load_draft_weights(device& home, const draft_checkpoint& source,
+                                              load_quantization quantization) {
+  auto load = weight_loader::make(home, source.files, plan_memory(home, source, quantization));
   if (!load) return fail(load.error());
   load->demand_finite();
   draft_head_weights weights;

@@ -6,6 +6,7 @@
 #include "gpu/device.hpp"
 #include "gpu/ops.hpp"
 #include "model/draft_checkpoint.hpp"
+#include "model/weight_loader.hpp"
 
 namespace glimmer {
 
@@ -34,9 +35,12 @@ struct draft_head_weights {
 };
 
 /// Bytes of device memory that `load_draft_weights` will take, staging included.
-std::size_t draft_weight_bytes(device& home, const draft_checkpoint& source);
+std::size_t draft_weight_bytes(device& home, const draft_checkpoint& source,
+                               load_quantization quantization = load_quantization::none);
 
 /// Uploads and packs the head's weights; blocks until all is on the device. Refuses NaN, infinity.
-result<draft_head_weights> load_draft_weights(device& home, const draft_checkpoint& source);
+result<draft_head_weights> load_draft_weights(
+    device& home, const draft_checkpoint& source,
+    load_quantization quantization = load_quantization::none);
 
 }  // namespace glimmer

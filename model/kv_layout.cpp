@@ -19,20 +19,21 @@ kv_layout kv_layout::of(const text_config& config, std::int64_t block_size, dtyp
   return layout;
 }
 
-kv_layout kv_layout::with(const draft_head_config& head) const {
+kv_layout kv_layout::with(const draft_head_config& head, dtype activations) const {
   kv_layout out = *this;
   out.draft_layers = head.layers;
   out.draft_kv_heads = head.kv_heads;
   out.draft_head_dim = head.head_dim;
+  out.draft_type = activations;
   return out;
 }
 
 std::size_t kv_layout::block_bytes(kv_group group) const {
-  auto elements = 2 * layers[index_of(group)] * block_size * kv_heads * head_dim;
-  if (group == kv_group::sliding) {
-    elements += 2 * draft_layers * block_size * draft_kv_heads * draft_head_dim;
-  }
-  return static_cast<std::size_t>(elements) * size_of(type);
+  const auto elements = 2 * layers[index_of(group)] * block_size * kv_heads * head_dim;
+  const auto own = static_cast<std::size_t>(elements) * size_of(type);
+  if (group != kv_group::sliding) return own;
+  const auto drafting = 2 * draft_layers * block_size * draft_kv_heads * draft_head_dim;
+  return own + static_cast<std::size_t>(drafting) * size_of(draft_type);
 }
 
 result<kv_caches> kv_caches::allocate(device& home, const text_config& config,
@@ -44,26 +45,26 @@ result<kv_caches> kv_caches::allocate(device& home, const text_config& config,
   for (const auto group : config.layer_groups) {
     const tensor_shape shape{blocks[index_of(group)], layout.block_size, layout.kv_heads,
                              layout.head_dim};
-    const auto cache = caches.allocate_layer(home, shape);
+    const auto cache = caches.allocate_layer(home, shape, layout.type);
     if (!cache) return fail(cache.error());
     caches.layers_.push_back(*cache);
   }
   for (std::int64_t i = 0; i < layout.draft_layers; ++i) {
-    const auto cache =
-        caches.allocate_layer(home, {blocks[index_of(kv_group::sliding)], layout.block_size,
-                                     layout.draft_kv_heads, layout.draft_head_dim});
+    const tensor_shape shape{blocks[index_of(kv_group::sliding)], layout.block_size,
+                             layout.draft_kv_heads, layout.draft_head_dim};
+    const auto cache = caches.allocate_layer(home, shape, layout.draft_type);
     if (!cache) return fail(cache.error());
     caches.draft_layers_.push_back(*cache);
   }
   return caches;
 }
 
-result<kv_cache> kv_caches::allocate_layer(device& home, const tensor_shape& shape) {
+result<kv_cache> kv_caches::allocate_layer(device& home, const tensor_shape& shape, dtype type) {
   kv_cache cache;
   for (auto* half : {&cache.keys, &cache.values}) {
-    auto buffer = home.allocate(static_cast<std::size_t>(shape.count()) * size_of(layout_.type));
+    auto buffer = home.allocate(static_cast<std::size_t>(shape.count()) * size_of(type));
     if (!buffer) return fail(buffer.error());
-    *half = buffer->view(layout_.type, shape);
+    *half = buffer->view(type, shape);
     buffers_.push_back(std::move(*buffer));
   }
   return cache;

@@ -32,10 +32,12 @@ struct kv_layout {
   std::int64_t draft_layers = 0;
   std::int64_t draft_kv_heads = 0;
   std::int64_t draft_head_dim = 0;
+  dtype draft_type = dtype::bf16;
 
   static kv_layout of(const text_config& config, std::int64_t block_size, dtype type);
-  /// The same with the layers of a draft head.
-  kv_layout with(const draft_head_config& head) const;
+  /// The same with the layers of a draft head, whose rows have the type of its activations whatever
+  /// the target's are rounded to: they are few, and a block's own keys are compared with them.
+  kv_layout with(const draft_head_config& head, dtype activations) const;
 
   /// Bytes that one block of `group` takes over all its layers.
   std::size_t block_bytes(kv_group group) const;
@@ -63,7 +65,7 @@ class kv_caches {
   void copy_block(ops& op, stream_handle s, kv_group group, block_id from, block_id to) const;
 
  private:
-  result<kv_cache> allocate_layer(device& home, const tensor_shape& shape);
+  result<kv_cache> allocate_layer(device& home, const tensor_shape& shape, dtype type);
 
   kv_layout layout_;
   kv_block_counts blocks_{};

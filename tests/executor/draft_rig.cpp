@@ -29,7 +29,7 @@ draft_rig::draft_rig(const options& o) : options_{o}, home_{make_cpu_device({.th
   GLIMMER_ASSERT(weights && head_weights, "there is memory for the weights");
   auto model = decoder::make(*home_, text, std::move(*weights), limits);
   auto caches = kv_caches::allocate(
-      *home_, text, kv_layout::of(text, o.block_size, o.type).with(config_), o.blocks);
+      *home_, text, kv_layout::of(text, o.block_size, o.type).with(config_, o.type), o.blocks);
   auto taps = feature_taps::allocate(*home_, config_, limits);
   auto head = draft_head::make(
       *home_, config_, std::move(*head_weights),

@@ -180,6 +180,21 @@ BOOST_AUTO_TEST_CASE(bf16_follows_f32) {
   BOOST_TEST(error < 0.02);
 }
 
+BOOST_AUTO_TEST_CASE(a_head_in_int8_follows_its_own_bf16_and_one_in_int4_roughly) {
+  const auto c = far_case();
+  const auto plain = draft_alone("tiny-head", c, {.type = dtype::bf16});
+  const auto error = [&](load_quantization q) {
+    return relative_rms(draft_alone("tiny-head", c, {.type = dtype::bf16, .quantization = q}),
+                        plain);
+  };
+  const auto eight = error(load_quantization::int8);
+  const auto four = error(load_quantization::int4);
+  BOOST_TEST_MESSAGE("relative RMS " << eight << ", " << four);
+  BOOST_TEST(eight < 0.05);
+  BOOST_TEST(four > eight);
+  BOOST_TEST(four < 0.5);
+}
+
 BOOST_AUTO_TEST_CASE(invariant_8_context_in_any_chunks_gives_the_same_rows_and_draft) {
   const auto c = far_case();
   for (const auto type : {dtype::f32, dtype::bf16}) {

@@ -54,8 +54,8 @@ head_rig::head_rig(const std::string& head, const rig_options& options)
   const auto& target = synthetic_checkpoint("tiny");
   const auto& text = target.config.text;
   const auto& source = synthetic_head(head);
-  auto target_weights = load_weights(*home_, target);
-  auto weights = load_draft_weights(*home_, source);
+  auto target_weights = load_weights(*home_, target, options.quantization);
+  auto weights = load_draft_weights(*home_, source, options.quantization);
   GLIMMER_ASSERT(target_weights && weights, "there is memory for the weights");
   target_.emplace(std::move(*target_weights));
   auto sized = limits;
@@ -63,7 +63,7 @@ head_rig::head_rig(const std::string& head, const rig_options& options)
   auto made = draft_head::make(*home_, source.config, std::move(*weights), sized, text.vocab_size);
   GLIMMER_ASSERT(made.has_value(), "there is memory for the scratch");
   head_.emplace(std::move(*made));
-  const auto layout = kv_layout::of(text, block_size, type_).with(source.config);
+  const auto layout = kv_layout::of(text, block_size, type_).with(source.config, type_);
   auto caches = kv_caches::allocate(*home_, text, layout, {1, block_count});
   GLIMMER_ASSERT(caches.has_value(), "there is memory for the caches");
   caches_.emplace(std::move(*caches));
