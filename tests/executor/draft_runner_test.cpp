@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(invariant_7_after_any_accept_lengths_context_and_draft_equa
       BOOST_TEST(again.proposed == s.proposed, boost::test_tools::per_element());
       fresh.finish(again);
     }
-    BOOST_TEST(s.computed > 3 * rig.config().window);
+    BOOST_TEST(s.computed > 2 * rig.config().window);
   }
 }
 
