@@ -33,6 +33,40 @@ candidate candidate_of(merge_rule rule, std::uint32_t place) {
   return std::uint64_t{rule.rank} << 32 | place;
 }
 
+/// Candidates, lowest first out. Those that come in rising order, as they do where a text repeats
+/// itself, wait in a few lanes; the rest in a heap.
+class candidate_queue {
+ public:
+  void push(candidate c) {
+    lowest_ = std::min(lowest_, c);
+    for (auto& lane : lanes_) {
+      if (!lane.waiting.empty() && c < lane.waiting.back()) continue;
+      return lane.waiting.push_back(c);
+    }
+    heap_.push(c);
+  }
+  /// `none` when nothing waits.
+  candidate lowest() const { return lowest_; }
+  void pop() {
+    const auto from = std::ranges::find(lanes_, lowest_, &lane::front);
+    from != lanes_.end() ? void(++from->gone) : heap_.pop();
+    lowest_ = heap_.empty() ? none : heap_.top();
+    for (const auto& lane : lanes_) lowest_ = std::min(lowest_, lane.front());
+  }
+
+  static constexpr candidate none = ~candidate{0};
+
+ private:
+  struct lane {
+    std::vector<candidate> waiting;
+    std::size_t gone = 0;
+    candidate front() const { return gone < waiting.size() ? waiting[gone] : none; }
+  };
+  std::array<lane, 3> lanes_;
+  std::priority_queue<candidate, std::vector<candidate>, std::greater<>> heap_;
+  candidate lowest_ = none;
+};
+
 /// Sorts candidates that stand in order of their places: by digits of the rank, the lowest first.
 void sort_by_rank(std::vector<candidate>& candidates) {
   constexpr std::size_t few = 256;  // for which counting digits costs more
@@ -246,7 +280,7 @@ void bpe::merge_long(std::string_view piece, std::vector<token_id>& out) const {
     if (links[i].rule.rank != no_rank) sorted.push_back(candidate_of(links[i].rule, i));
   }
   sort_by_rank(sorted);
-  std::priority_queue<candidate, std::vector<candidate>, std::greater<>> queue;
+  candidate_queue queue;
 
   const auto renew = [&](std::uint32_t i) {
     link& l = links[i];
@@ -265,14 +299,12 @@ void bpe::merge_long(std::string_view piece, std::vector<token_id>& out) const {
     renew(i);
     if (left.before != none) renew(left.before);
   };
-  for (auto next = sorted.begin(); next != sorted.end() || !queue.empty();) {
-    if (queue.empty() || (next != sorted.end() && *next < queue.top())) {
-      merge(*next++);
-    } else {
-      const candidate top = queue.top();
-      queue.pop();
-      merge(top);
-    }
+  sorted.push_back(candidate_queue::none);
+  for (auto next = sorted.begin();;) {
+    const candidate lowest = std::min(*next, queue.lowest());
+    if (lowest == candidate_queue::none) break;
+    lowest == *next ? void(++next) : queue.pop();
+    merge(lowest);
   }
   for (std::uint32_t i = 0; i != none; i = links[i].after) out.push_back(links[i].token);
 }
