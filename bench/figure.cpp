@@ -1,8 +1,15 @@
 #include "bench/figure.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 namespace glimmer {
+
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
 
 figure_line::figure_line(figure_name name)
     : text_(fmt::format(R"({{"bench": "{}", "case": "{}")", name.bench, name.subject)) {}

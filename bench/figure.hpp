@@ -9,6 +9,9 @@
 
 namespace glimmer {
 
+/// CPU time of this thread so far: what one core would need, however busy the machine is.
+double cpu_seconds();
+
 /// What a figure is about: the program and the case.
 struct figure_name {
   std::string_view bench;

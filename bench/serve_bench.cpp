@@ -92,12 +92,13 @@ struct load_case {
   std::string_view name;
   std::string script;
   std::string path;
-  std::string body;
+  std::string body;  // empty: a GET
   std::size_t connections = 64;
   bool stream = true;
 };
 
 std::string request_of(const load_case& load) {
+  if (load.body.empty()) return "GET " + load.path + " HTTP/1.1\r\nHost: a\r\n\r\n";
   return "POST " + load.path + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" +
          "Content-Length: " + std::to_string(load.body.size()) + "\r\n\r\n" + load.body;
 }
@@ -124,71 +125,123 @@ struct client {
   }
 };
 
-void measure(const std::vector<std::string>& command, const load_case& load) {
-  const auto script = fs::temp_directory_path() / ("script" + std::to_string(::getpid()));
-  std::ofstream{script} << load.script << '\n';
-  auto words = command;
-  for (const auto* flag :
-       {"--port", "0", "--log-level", "error", "--max-num-seqs", "128", "--executor"}) {
-    words.emplace_back(flag);
+/// A server that plays a script, and its clients.
+class scene {
+ public:
+  scene(const std::vector<std::string>& command, const load_case& load)
+      : load_{load},
+        script_{write_script(load)},
+        up_{words_of(command)},
+        clients_(load.connections) {
+    const auto request = request_of(load);
+    for (auto& one : clients_) {
+      one.fd = up_.connect();
+      ready_.push_back({.fd = one.fd, .events = POLLIN, .revents = 0});
+      GLIMMER_ASSERT(::send(one.fd, request.data(), request.size(), 0) > 0, "asks");
+    }
   }
-  words.push_back("script:" + script.string());
-  const server up{words};
-  std::vector<client> clients(load.connections);
-  std::vector<pollfd> ready;
-  const auto request = request_of(load);
-  for (auto& one : clients) {
-    one.fd = up.connect();
-    ready.push_back({.fd = one.fd, .events = POLLIN, .revents = 0});
-    GLIMMER_ASSERT(::send(one.fd, request.data(), request.size(), 0) > 0, "asks");
+  ~scene() {
+    for (const auto& one : clients_) ::close(one.fd);
+    fs::remove(script_);
   }
-  std::vector<char> bytes(1 << 16);
-  const auto run_for = [&](std::chrono::milliseconds time) {
+  scene(const scene&) = delete;
+  scene& operator=(const scene&) = delete;
+
+  /// Calls `heard` behind every read.
+  template <class Heard>
+  void run_for(std::chrono::milliseconds time, Heard heard) {
     for (const auto end = clock::now() + time; clock::now() < end;) {
-      ::poll(ready.data(), ready.size(), 100);
-      for (std::size_t i = 0; i < ready.size(); ++i) {
-        if (ready[i].revents == 0) continue;
-        const auto n = ::read(ready[i].fd, bytes.data(), bytes.size());
+      ::poll(ready_.data(), ready_.size(), 100);
+      for (std::size_t i = 0; i < ready_.size(); ++i) {
+        if (ready_[i].revents == 0) continue;
+        const auto n = ::read(ready_[i].fd, bytes_.data(), bytes_.size());
         GLIMMER_ASSERT(n > 0, "the server goes on");
-        clients[i].hear({bytes.data(), static_cast<std::size_t>(n)}, load);
+        heard();
+        clients_[i].hear({bytes_.data(), static_cast<std::size_t>(n)}, load_);
       }
     }
-  };
-  const auto count = [&] {
+  }
+
+  /// Events of streams, or answers.
+  double count() const {
     std::uint64_t sum = 0;
-    for (const auto& one : clients) sum += load.stream ? one.events : one.answers;
+    for (const auto& one : clients_) sum += load_.stream ? one.events : one.answers;
     return static_cast<double>(sum);
-  };
-  run_for(std::chrono::milliseconds{500});
-  const auto before = up.cpu_seconds();
-  const auto counted = count();
+  }
+  std::vector<double> cpu_seconds() const { return up_.cpu_seconds(); }
+
+ private:
+  static fs::path write_script(const load_case& load) {
+    auto path = fs::temp_directory_path() / ("script" + std::to_string(::getpid()));
+    std::ofstream{path} << load.script << '\n';
+    return path;
+  }
+  std::vector<std::string> words_of(std::vector<std::string> words) const {
+    for (const auto* flag :
+         {"--port", "0", "--log-level", "error", "--max-num-seqs", "128", "--executor"}) {
+      words.emplace_back(flag);
+    }
+    words.push_back("script:" + script_.string());
+    return words;
+  }
+
+  load_case load_;
+  fs::path script_;
+  server up_;
+  std::vector<client> clients_;
+  std::vector<pollfd> ready_;
+  std::vector<char> bytes_ = std::vector<char>(1 << 16);
+};
+
+void measure(const std::vector<std::string>& command, const load_case& load) {
+  scene all{command, load};
+  all.run_for(std::chrono::milliseconds{500}, [] {});
+  const auto before = all.cpu_seconds();
+  const auto counted = all.count();
   const auto begin = clock::now();
-  run_for(std::chrono::seconds{4});
+  all.run_for(std::chrono::seconds{4}, [] {});
   const auto took = std::chrono::duration<double>(clock::now() - begin).count();
-  const auto events = count() - counted;
-  const auto after = up.cpu_seconds();
-  double all = 0;
-  for (const auto seconds : after) all += seconds;
-  for (const auto seconds : before) all -= seconds;
+  const auto events = all.count() - counted;
+  const auto after = all.cpu_seconds();
+  double cpu = 0;
+  for (const auto seconds : after) cpu += seconds;
+  for (const auto seconds : before) cpu -= seconds;
   figure_line{{.bench = "serve", .subject = load.name}}
       .add(load.stream ? "events_per_s" : "answers_per_s", events / took)
-      .add("server_us_each", all * 1e6 / events)
+      .add("server_us_each", cpu * 1e6 / events)
       .add("busiest_thread_us_each", (after.front() - before.front()) * 1e6 / events)
       .print();
-  for (const auto& one : clients) ::close(one.fd);
-  fs::remove(script);
+}
+
+/// Scripted steps of some time end when the steady clock shows a multiple of it: so much later
+/// their events are read here. That is the way from the step's end to the write and a bit more.
+void measure_latency(const std::vector<std::string>& command, const load_case& load,
+                     std::chrono::milliseconds step) {
+  scene all{command, load};
+  all.run_for(std::chrono::milliseconds{500}, [] {});
+  std::vector<double> ms;
+  all.run_for(std::chrono::seconds{4}, [&] {
+    const auto late = clock::now().time_since_epoch() % step;
+    ms.push_back(std::chrono::duration<double, std::milli>(late).count());
+  });
+  std::ranges::sort(ms);
+  figure_line{{.bench = "serve", .subject = load.name}}
+      .add("p50_ms", ms[ms.size() / 2])
+      .add("p99_ms", ms[ms.size() * 99 / 100])
+      .print();
 }
 
 struct turn_shape {
   std::size_t words = 0;
   std::size_t per_step = 1;
+  std::size_t step_ms = 0;
 };
 
 std::string turn_of(turn_shape shape) {
   std::string text;
   for (std::size_t i = 0; i < shape.words; ++i) text += " a";
   return R"({"match":"*","text":" to=user<|message|>)" + text + R"(<|eot|>","k":)" +
-         std::to_string(shape.per_step) + "}";
+         std::to_string(shape.per_step) + R"(,"delay_ms":)" + std::to_string(shape.step_ms) + "}";
 }
 
 }  // namespace
@@ -206,5 +259,9 @@ int main(int argc, char** argv) {
   const std::string path = "/v1/chat/completions";
   measure(command, {"64 streams, 1 token a step", turn_of({1500, 1}), path, chat});
   measure(command, {"64 streams, 8 tokens a step", turn_of({1500, 8}), path, chat});
-  measure(command, {"tiny answers", turn_of({1, 1}), "/tokenize", R"({"prompt":"a"})", 16, false});
+  measure_latency(command, {"64 streams, from step to reader", turn_of({1500, 1, 20}), path, chat},
+                  std::chrono::milliseconds{20});
+  measure(command, {"tiny answers", turn_of({1}), "/version", "", 64, false});
+  measure(command, {"tiny answers of a tokenizer", turn_of({1}), "/tokenize", R"({"prompt":"a"})",
+                    64, false});
 }
