@@ -31,9 +31,10 @@ void send_mail(parser_self* self) {
   std::map<caf::actor, std::vector<answer_piece>> pieces;
   for (auto& piece : mail.pieces) {
     const auto asker = s.askers.find(piece.request);
-    const auto to = asker->second;
+    auto& several = pieces[asker->second];
+    if (several.empty()) several.reserve(mail.pieces.size());
     if (piece.last) s.askers.erase(asker);
-    pieces[to].push_back(std::move(piece));
+    several.push_back(std::move(piece));
   }
   for (auto& [to, several] : pieces) {
     self->send(to, message::write_bytes{

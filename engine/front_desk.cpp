@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/random.hpp"
+#include "engine/random_name.hpp"
 #include "protocol/metrics_text.hpp"
 #include "protocol/openai/error_body.hpp"
 #include "protocol/sse_encoder.hpp"
@@ -245,11 +245,7 @@ std::uint32_t front_desk::key_of(const connection& at) const {
 std::string front_desk::make_label(const connection& at) {
   const auto given = at.http.head().find("x-request-id");
   if (given && is_label(*given)) return std::string{*given};
-  const auto words = philox4x32({static_cast<std::uint32_t>(++labels_made_),
-                                 static_cast<std::uint32_t>(labels_made_ >> 32), 0, 0},
-                                {static_cast<std::uint32_t>(config_.label_seed),
-                                 static_cast<std::uint32_t>(config_.label_seed >> 32)});
-  return fmt::format("req-{:08x}{:08x}{:08x}", words[0], words[1], words[2]);
+  return "req-" + random_series{config_.label_seed}.draw(++labels_made_).name;
 }
 
 // ---- answers of our own ------------------------------------------------------------------------
@@ -450,6 +446,7 @@ void front_desk::drain(time_point now) {
 }
 
 std::vector<desk_order> front_desk::take_orders() {
+  if (orders_.empty()) return {};  // keeps the room
   auto out = std::exchange(orders_, {});
   orders_.reserve(out.size());
   return out;

@@ -1,13 +1,12 @@
 #include "engine/request_intake.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <array>
 #include <ctime>
 #include <utility>
 
-#include "base/random.hpp"
+#include "engine/random_name.hpp"
 #include "protocol/openai/completion_request.hpp"
 #include "protocol/openai/tokenize_request.hpp"
 
@@ -17,20 +16,15 @@ std::string local_date(unix_seconds wall) {
   const std::time_t seconds = wall;
   std::tm parts{};
   ::localtime_r(&seconds, &parts);
-  return fmt::format("{:%Y-%m-%d}", parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 request_intake::request_intake(intake_rules rules, request_preparer preparer)
     : rules_{std::move(rules)}, preparer_{std::move(preparer)} {}
 
 request_intake::drawn_numbers request_intake::draw(request_id request) const {
-  const auto words = philox4x32({static_cast<std::uint32_t>(request.value),
-                                 static_cast<std::uint32_t>(request.value >> 32), 0, 0},
-                                {static_cast<std::uint32_t>(rules_.process_key),
-                                 static_cast<std::uint32_t>(rules_.process_key >> 32)});
-  const auto drawn = std::uint64_t{words[0]} << 32 | words[1];
-  return {.seed = rules_.seed.value_or(drawn),
-          .name = fmt::format("{:08x}{:08x}{:08x}", words[1], words[2], words[3])};
+  auto drawn = random_series{rules_.process_key}.draw(request.value);
+  return {.seed = rules_.seed.value_or(drawn.seed), .name = std::move(drawn.name)};
 }
 
 result<std::variant<accepted_request, ready_answer>> request_intake::take(const order& asked,

@@ -82,7 +82,7 @@ std::string make_call_id(const call_id_key& key, std::uint32_t index) {
 atem_parser::atem_parser(std::shared_ptr<const tool_catalog> tools, options what)
     : tools_{std::move(tools)}, options_{what} {}
 
-void atem_parser::push(channel_event event, std::vector<turn_event>& out) {
+void atem_parser::push(channel_event&& event, std::vector<turn_event>& out) {
   switch (event.what) {
     case channel_event::kind::text: return text(std::move(event), out);
     case channel_event::kind::tool_message: return tool_message(event, out);
@@ -99,16 +99,16 @@ void atem_parser::finish(body_end how, std::vector<turn_event>& out) {
 }
 
 /// Messages of one kind are joined with a newline, sent with the first text of the later one.
-void atem_parser::text(channel_event event, std::vector<turn_event>& out) {
+void atem_parser::text(channel_event&& event, std::vector<turn_event>& out) {
   if (event.text.empty()) return;
   const bool reasoning = event.to == channel::reasoning;
   joiner& join = reasoning ? reasoning_ : content_;
-  turn_event shown;
-  shown.what = reasoning ? turn_event::kind::reasoning : turn_event::kind::content;
-  if (join.any && join.message != event.message) shown.text = '\n';
-  shown.text += event.text;
+  const bool later = join.any && join.message != event.message;
   join = {event.message, true};
-  out.push_back(std::move(shown));
+  turn_event& shown = out.emplace_back();
+  shown.what = reasoning ? turn_event::kind::reasoning : turn_event::kind::content;
+  shown.text = std::move(event.text);
+  if (later) shown.text.insert(0, 1, '\n');
 }
 
 void atem_parser::tool_message(const channel_event& event, std::vector<turn_event>& out) {
@@ -127,7 +127,7 @@ void atem_parser::tool_message(const channel_event& event, std::vector<turn_even
 }
 
 /// Markup in an untagged message: calls if all of them are declared, else content.
-void atem_parser::candidate(channel_event event, std::vector<turn_event>& out) {
+void atem_parser::candidate(channel_event&& event, std::vector<turn_event>& out) {
   const scanned_body found = scan_invokes(event.body, {tools_.get(), {}, event.end});
   if (holds_declared_calls(found)) {
     for (const raw_invoke& invoke : found.invokes) call(invoke.name, arguments_of(invoke), out);

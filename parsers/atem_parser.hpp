@@ -35,7 +35,7 @@ class atem_parser {
   };
   atem_parser(std::shared_ptr<const tool_catalog> tools, options what);
 
-  void push(channel_event event, std::vector<turn_event>& out);
+  void push(channel_event&& event, std::vector<turn_event>& out);
   /// The turn is over; `cut` when the output stopped in the middle.
   void finish(body_end how, std::vector<turn_event>& out);
 
@@ -47,9 +47,9 @@ class atem_parser {
     bool any = false;
   };
 
-  void text(channel_event event, std::vector<turn_event>& out);
+  void text(channel_event&& event, std::vector<turn_event>& out);
   void tool_message(const channel_event& event, std::vector<turn_event>& out);
-  void candidate(channel_event event, std::vector<turn_event>& out);
+  void candidate(channel_event&& event, std::vector<turn_event>& out);
   void call(std::string_view name, std::string arguments, std::vector<turn_event>& out);
   void set_aside(const tool_body& body);
 

@@ -288,7 +288,7 @@ void channel_splitter::open(channel to, std::string_view recipient) {
   const bool calls = tools_->calls_allowed();
   const body_tail::watch watch{.headers = to == channel::reasoning || calls,
                                .openers = to == channel::untagged && calls};
-  body_.emplace();
+  body_ = open_body{};  // clang finds nothing to `emplace`: initialisers inside the class
   body_->to = to;
   body_->message = ++messages_;
   body_->recipient = recipient;

@@ -41,6 +41,8 @@ class stop_matcher {
   /// The text ends or is interrupted: gives back what is held; no match reaches across.
   void flush(std::string& shown);
 
+  /// There is something to find.
+  bool searches() const { return !matched_.empty(); }
   /// The stop string that was found; empty before.
   std::string_view found() const;
   std::size_t held() const { return held_.size(); }

@@ -11,7 +11,7 @@ bool is_text(const turn_event& event) {
 }
 
 /// Appends `event`, joined with the one before where both are text of one kind.
-void append_event(std::vector<turn_event>& out, turn_event event) {
+void append_event(std::vector<turn_event>& out, turn_event&& event) {
   if (!out.empty() && is_text(event) && out.back().what == event.what) {
     out.back().text += event.text;
   } else {
@@ -75,6 +75,10 @@ void turn_parser::parse(std::vector<turn_event>& out) {
 void turn_parser::emit(std::vector<turn_event>& out) {
   for (turn_event& event : parsed_) {
     if (!stop_.found().empty()) break;
+    if (!stop_.searches()) {
+      append_event(out, std::move(event));
+      continue;
+    }
     if (event.what == turn_event::kind::content) {
       std::string shown;
       stop_.push(event.text, shown);
