@@ -33,7 +33,9 @@ struct workload {
   std::uint32_t pairs = 20;
   load_quantization format = load_quantization::none;
 
-  std::uint32_t length() const { return prompt_size + tokens + 2 * drafts + 2; }
+  /// A last round may run on, and the truth must reach as far.
+  std::uint32_t tokens_known() const { return tokens + 2 * drafts + 1; }
+  std::uint32_t length() const { return prompt_size + tokens_known() + drafts + 2; }
   std::uint32_t blocks_each() const { return (length() + block_size - 1) / block_size; }
 };
 
@@ -90,10 +92,15 @@ struct stream {
   std::uint32_t computed = 0;
 };
 
-/// All streams from their prompts on, each until it has `tokens` more; blocks are theirs for good.
+/// All streams from their prompts on, each until it has so many tokens more; blocks are theirs for
+/// good.
 class run {
  public:
-  run(machine& m, const workload& w, std::uint32_t drafts) : m_{m}, w_{w}, drafts_{drafts} {
+  struct extent {
+    std::uint32_t drafts = 0;
+    std::uint32_t tokens = 0;
+  };
+  run(machine& m, const workload& w, extent e) : m_{m}, w_{w}, extent_{e} {
     for (std::uint32_t i = 0; i < w.streams; ++i) {
       stream s{.id = {m.next_id++}};
       for (std::uint32_t t = 0; t < prompt_size; ++t)
@@ -116,11 +123,14 @@ class run {
   }
 
   const std::vector<stream>& streams() const { return streams_; }
-  std::uint32_t rounds() const { return rounds_; }
   std::uint64_t emitted() const { return emitted_; }
+  /// Tokens of a step that verified drafts.
+  double tokens_per_round() const {
+    return static_cast<double>(emitted_in_rounds_) / static_cast<double>(rounds_);
+  }
 
  private:
-  bool running(const stream& s) const { return s.tokens.size() < prompt_size + 1 + w_.tokens; }
+  bool running(const stream& s) const { return s.tokens.size() < prompt_size + 1 + extent_.tokens; }
 
   step_plan plan_of(const std::vector<std::size_t>& live) {
     step_plan plan{.id = {m_.next_step++}};
@@ -167,17 +177,20 @@ class run {
       s.tokens.insert(s.tokens.end(), fresh.begin(), fresh.end());
       s.computed += committed;
       emitted_ += fresh.size();
-      ++rounds_;
+      if (!s.drafts.empty()) {
+        ++rounds_;
+        emitted_in_rounds_ += fresh.size();
+      }
       drafts.sequences.push_back({.id = s.id,
                                   .row = rows.token_begin,
                                   .count = committed,
                                   .position = rows.position,
                                   .anchor = s.tokens.back(),
-                                  .drafts = running(s) ? drafts_ : 0,
+                                  .drafts = running(s) ? extent_.drafts : 0,
                                   .table = rows.tables[1]});
       s.drafts.clear();
     }
-    if (drafts_ == 0) return;
+    if (extent_.drafts == 0) return;
     const auto proposed = must(m_.oracle->run(drafts));
     auto next = proposed.sequences.begin();
     for (std::size_t n = 0; n < live.size(); ++n)
@@ -186,9 +199,10 @@ class run {
 
   machine& m_;
   const workload& w_;
-  std::uint32_t drafts_;
+  extent extent_;
   std::vector<stream> streams_;
-  std::uint32_t rounds_ = 0;
+  std::uint64_t rounds_ = 0;
+  std::uint64_t emitted_in_rounds_ = 0;
   std::uint64_t emitted_ = 0;
 };
 
@@ -199,17 +213,15 @@ double median(std::vector<double> values) {
 
 void measure(machine& m, const workload& w) {
   std::vector<std::vector<token_id>> truth;
-  auto longer = w;
-  longer.tokens += 2 * w.drafts;  // a last round may run on
-  run first{m, longer, 0};
+  run first{m, w, {0, w.tokens_known()}};
   first.decode({});
   for (const auto& s : first.streams()) truth.push_back(s.tokens);
 
   std::vector<double> plain, drafted, ratios;
   double tau = 0;
   for (std::uint32_t pair = 0; pair < w.pairs; ++pair) {
-    run off{m, w, 0};
-    run on{m, w, w.drafts};
+    run off{m, w, {0, w.tokens}};
+    run on{m, w, {w.drafts, w.tokens}};
     double seconds[2];
     for (const auto turn : {pair % 2, 1 - pair % 2})
       seconds[turn] = turn == 0 ? off.decode({}) : on.decode(truth);
@@ -223,7 +235,7 @@ void measure(machine& m, const workload& w) {
     plain.push_back(static_cast<double>(off.emitted()) / seconds[0]);
     drafted.push_back(static_cast<double>(on.emitted()) / seconds[1]);
     ratios.push_back(drafted.back() / plain.back());
-    tau = static_cast<double>(on.emitted()) / on.rounds();
+    tau = on.tokens_per_round();
   }
   const auto subject = std::string{format_names[static_cast<int>(w.format)]} + ", " +
                        std::to_string(w.streams) + " streams, " + std::to_string(w.drafts) +
