@@ -19,11 +19,6 @@ figure_line& figure_line::add(std::string_view figure, double value) {
   return *this;
 }
 
-figure_line& figure_line::version(std::string_view name) {
-  text_ += fmt::format(R"(, "version": "{}")", name);
-  return *this;
-}
-
 void figure_line::print() const {
   fmt::print("{}}}\n", text_);
 }

@@ -1,8 +1,10 @@
 // Time of plan + commit per step, beside nothing else: the scheduler's own cost.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -60,14 +62,21 @@ struct load {
   std::uint32_t waiting = 0;
 };
 
-void measure(load engine) {
+/// A scheduler all of whose sequences decode.
+scheduler decoding(load engine) {
   const auto [running, waiting] = engine;
-  using clock = std::chrono::steady_clock;
   scheduler sched{config_for(running)};
   for (std::uint64_t id = 1; id <= running + waiting; ++id) admit(sched, {id, id, 500});
   while (sched.stats().running < running || sched.stats().generated_tokens < 2 * running) {
     sched.commit(answer(*sched.plan({})), {});
   }
+  return sched;
+}
+
+void measure(load engine) {
+  const auto [running, waiting] = engine;
+  using clock = std::chrono::steady_clock;
+  auto sched = decoding(engine);
   std::vector<double> microseconds;
   for (int i = 0; i < 400; ++i) {
     const auto start = clock::now();
@@ -114,7 +123,13 @@ void measure_prefix(std::uint32_t prompt_size) {
 }  // namespace
 }  // namespace glimmer
 
-int main() {
+/// step_bench [--steps N]: figures, or just so many steps, for whoever counts instructions.
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view{argv[1]} == "--steps") {
+    auto sched = glimmer::decoding({256, 0});
+    for (int n = std::atoi(argv[2]); n > 0; --n) sched.commit(glimmer::answer(*sched.plan({})), {});
+    return 0;
+  }
   glimmer::measure({1, 0});
   glimmer::measure({256, 0});
   glimmer::measure({256, 10'000});

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/assert.hpp"
@@ -50,6 +51,24 @@ std::uint32_t order_key(float logit) {
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
+/// Loops over lanes are what the compiler makes vectors of.
+constexpr std::size_t lanes = 8;
+
+/// The largest of a run without NaN; -inf for none.
+float largest_of(std::span<const float> run) {
+  std::array<float, lanes> best;
+  best.fill(-std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= run.size(); i += lanes)
+    for (std::size_t j = 0; j < lanes; ++j) best[j] = std::max(best[j], run[i + j]);
+  for (; i < run.size(); ++i) best[0] = std::max(best[0], run[i]);
+  return *std::ranges::max_element(best);
+}
+
+bool passes(float logit, const gather_rule& rule) {
+  return (logit - rule.maximum) * rule.inverse_temperature >= rule.floor;
+}
+
 /// Keeps best candidates until their measures reach `budget`: a radix descent over the order keys
 /// finds the last key that is kept, and how much of the budget its holders, who all measure the
 /// same, may still use.
@@ -87,13 +106,15 @@ void keep_until(std::vector<candidate>& all, std::uint64_t budget, Measure measu
 
 std::optional<float> row_maximum(std::span<const float> row) {
   constexpr auto infinity = std::numeric_limits<float>::infinity();
-  float maximum = -infinity;
-  bool broken = false;
-  for (const auto logit : row) {
-    broken |= !(logit < infinity);  // true for NaN and for +inf
-    maximum = logit > maximum ? logit : maximum;
-  }
-  if (broken || maximum == -infinity) return std::nullopt;
+  // A NaN loses every comparison of `largest_of`, so it is looked for by itself.
+  std::array<std::int32_t, lanes> broken{};
+  std::size_t i = 0;
+  for (; i + lanes <= row.size(); i += lanes)
+    for (std::size_t j = 0; j < lanes; ++j) broken[j] |= !(row[i + j] < infinity);
+  for (; i < row.size(); ++i) broken[0] |= !(row[i] < infinity);
+  if (std::ranges::any_of(broken, [](auto lane) { return lane != 0; })) return std::nullopt;
+  const float maximum = largest_of(row);
+  if (maximum == -infinity) return std::nullopt;
   return maximum;
 }
 
@@ -121,9 +142,33 @@ void gather(std::vector<candidate>& out, std::span<const float> row, const gathe
   std::size_t kept = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {  // always write, sometimes advance: no branch
     out[kept] = {static_cast<token_id>(i), row[i], 0};
-    kept += (row[i] - rule.maximum) * rule.inverse_temperature >= rule.floor ? 1 : 0;
+    kept += passes(row[i], rule) ? 1 : 0;
   }
   out.resize(kept);
+}
+
+void gather_best(std::vector<candidate>& out, std::span<const float> row, const gather_rule& rule,
+                 std::size_t count) {
+  constexpr std::size_t piece = 128;
+  std::vector<float> maxima;
+  maxima.reserve(row.size() / piece + 1);
+  for (std::size_t at = 0; at < row.size(); at += piece)
+    maxima.push_back(largest_of(row.subspan(at, std::min(piece, row.size() - at))));
+  float least = -std::numeric_limits<float>::infinity();
+  if (count > 0 && count < maxima.size()) {
+    auto best = maxima;
+    const auto nth = best.begin() + static_cast<std::ptrdiff_t>(count) - 1;
+    std::ranges::nth_element(best, nth, std::greater{});
+    least = *nth;  // `count` tokens have this logit or a better one
+  }
+  out.clear();
+  for (std::size_t p = 0; p < maxima.size(); ++p) {
+    if (maxima[p] < least) continue;
+    for (std::size_t i = p * piece; i < std::min(row.size(), (p + 1) * piece); ++i)
+      if (row[i] >= least && passes(row[i], rule))
+        out.push_back({static_cast<token_id>(i), row[i], 0});
+  }
+  keep_best(out, count);
 }
 
 std::uint64_t weigh(std::span<candidate> all, const gather_rule& rule) {

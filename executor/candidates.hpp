@@ -42,6 +42,11 @@ struct gather_rule {
 /// Replaces `out` by the row's tokens that the rule keeps, ordered by token; weights stay 0.
 void gather(std::vector<candidate>& out, std::span<const float> row, const gather_rule& rule);
 
+/// `gather`, then `keep_best(out, count)`; but most of the row is read only once, for the maxima of
+/// its pieces: a piece whose maximum is not among the `count` best holds nothing to keep.
+void gather_best(std::vector<candidate>& out, std::span<const float> row, const gather_rule& rule,
+                 std::size_t count);
+
 /// Sets every candidate's weight to exp(exponent) * weight_one; returns their sum.
 std::uint64_t weigh(std::span<candidate> all, const gather_rule& rule);
 

@@ -49,8 +49,11 @@ std::optional<token_id> sampler::draw(std::span<const float> row, const sampling
   const float min_p_floor = params.min_p > 0 ? std::log(params.min_p) : weightless_below;
   const gather_rule rule{*maximum, 1.0f / params.temperature,
                          std::max(min_p_floor, weightless_below)};
-  gather(candidates_, row, rule);
-  if (params.top_k > 0) keep_best(candidates_, static_cast<std::size_t>(params.top_k));
+  if (params.top_k > 0) {
+    gather_best(candidates_, row, rule, static_cast<std::size_t>(params.top_k));
+  } else {
+    gather(candidates_, row, rule);
+  }
   auto sum = weigh(candidates_, rule);
   if (params.top_p < 1) {
     keep_heaviest(candidates_, part_of(sum, params.top_p));
@@ -72,8 +75,7 @@ token_logprob sampler::logprob_of(std::span<const float> row, token_id chosen, s
 
   token_logprob out{.token = chosen, .logprob = logprob(row[static_cast<std::size_t>(chosen)])};
   if (top == 0) return out;
-  gather(candidates_, row, {*maximum, 1.0f, -std::numeric_limits<float>::infinity()});
-  keep_best(candidates_, top);
+  gather_best(candidates_, row, {*maximum, 1.0f, -std::numeric_limits<float>::infinity()}, top);
   std::sort(candidates_.begin(), candidates_.end(), better);
   out.top.reserve(candidates_.size());
   for (const auto& c : candidates_) out.top.emplace_back(c.token, logprob(c.logit));

@@ -45,6 +45,9 @@ class mapped_file {
   std::size_t size_ = 0;
 };
 
+/// Gives the memory of a part of a mapped file back; whoever touches it reads it again.
+void forget_pages(std::span<const std::byte> part);
+
 /// Reads the header of one safetensors file: 8 bytes of little-endian header length, the JSON
 /// header, then data; `data_offsets` count from the end of the header. Strict: known types,
 /// shapes whose size is the extent of the data, every extent inside the file, no overlap, no gap,

@@ -170,9 +170,11 @@ void weight_loader::by_rows(const stored_tensor& t, const Send& send) {
   for (std::int64_t row = 0; row < t.shape[0]; row += step) {
     const row_range rows{row, std::min(step, t.shape[0] - row)};
     const auto width = row_bytes(t);
-    send(rows, t.data.subspan(static_cast<std::size_t>(rows.begin) * width,
-                              static_cast<std::size_t>(rows.count) * width));
+    const auto part = t.data.subspan(static_cast<std::size_t>(rows.begin) * width,
+                                     static_cast<std::size_t>(rows.count) * width);
+    send(rows, part);
     wait();
+    forget_pages(part);  // else the file would stand in memory beside the weights
   }
 }
 

@@ -12,9 +12,14 @@ namespace {
 /// 16 lanes in two registers.
 struct lanes_avx2 {
   static constexpr const char* name = "avx2";
-  /// So many that sums, weights and one factor fit into 16 registers.
-  static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
-  static constexpr int queries_at_once = 1;
+  /// So many that sums, weights, scales and one factor fit into 16 registers.
+  static constexpr int panels_for(int rows, bool scaled) {
+    return rows == 1 && !scaled ? 4 : rows <= 2 ? 2 : 1;
+  }
+  /// A tile of keys or values is as large as the first cache: each line read serves four queries,
+  /// whose sums fill half of the registers.
+  static constexpr int queries_at_once = 4;
+  static constexpr int vectors_at_once = 1;
   /// 16 KiB of widened weights: half of the first cache.
   static constexpr std::int64_t widened_terms = 256;
 
@@ -78,23 +83,20 @@ struct lanes_avx2 {
   static lanes_avx2 f8_values(const std::byte* codes) {
     return upper_f8(_mm256_slli_epi16(_mm256_cvtepu8_epi16(eight(codes)), 8));
   }
-  /// 8 E2M1 codes in the low bits of words: the permutation looks at three bits, the fourth is the
-  /// sign.
-  static __m256 f4_values(__m256i codes) {
-    const __m256 magnitude =
-        _mm256_permutevar8x32_ps(_mm256_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6), codes);
-    const __m256i sign = _mm256_slli_epi32(_mm256_srli_epi32(codes, 3), 31);
-    return _mm256_xor_ps(magnitude, _mm256_castsi256_ps(sign));
+  /// 16 E2M1 codes in the low bits of bytes, doubled: whole numbers, by a table of bytes.
+  static constexpr float f4_unit = 0.5f;
+  static lanes_avx2 doubled_f4(__m128i codes) {
+    const __m128i whole = _mm_shuffle_epi8(
+        _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), codes);
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(whole)),
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(whole, whole)))};
   }
   static lanes_avx2 low_f4(const std::byte* pairs) {
-    return {f4_values(_mm256_cvtepu8_epi32(eight(pairs))),
-            f4_values(_mm256_cvtepu8_epi32(_mm_srli_si128(eight(pairs), 8)))};
+    return doubled_f4(_mm_and_si128(eight(pairs), _mm_set1_epi8(15)));
   }
   static lanes_avx2 high_f4(const std::byte* pairs) {
-    return {f4_values(_mm256_srli_epi32(_mm256_cvtepu8_epi32(eight(pairs)), 4)),
-            f4_values(_mm256_srli_epi32(_mm256_cvtepu8_epi32(_mm_srli_si128(eight(pairs), 8)), 4))};
+    return doubled_f4(_mm_and_si128(_mm_srli_epi16(eight(pairs), 4), _mm_set1_epi8(15)));
   }
-
   /// 16 signed bytes.
   static lanes_avx2 i8_values(const std::byte* codes) {
     return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight_bytes(codes))),

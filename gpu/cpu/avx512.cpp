@@ -12,8 +12,9 @@ namespace {
 /// 16 lanes in one register.
 struct lanes_avx512 {
   static constexpr const char* name = "avx512";
-  static constexpr int panels_for(int) { return 4; }
+  static constexpr int panels_for(int, bool) { return 4; }
   static constexpr int queries_at_once = 4;
+  static constexpr int vectors_at_once = 4;
   /// 32 KiB of widened weights, in four panels.
   static constexpr std::int64_t widened_terms = 128;
 
@@ -83,6 +84,7 @@ struct lanes_avx512 {
   static lanes_avx512 f8_values(const std::byte* codes) {
     return upper_f8(_mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes(codes)), 8));
   }
+  static constexpr float f4_unit = 1;
   /// 16 pairs of E2M1 codes: a permutation looks at the low four bits alone.
   static lanes_avx512 f4_values(__m512i codes) {
     return {_mm512_permutexvar_ps(codes, _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f,

@@ -140,6 +140,19 @@ void load_tile(const cpu_kernels& kernels, const attention_op& op, const attenti
   kernels.load_values(to.values, rows);
 }
 
+/// Asks for keys and values at these positions: blocks lie anywhere, so the processor cannot guess
+/// the next tile, and computing this one leaves it time enough.
+void prefetch_tile(const attention_op& op, const attention_task& task, span_of_keys needed) {
+  constexpr std::int64_t line = 64;
+  const auto bytes = op.shape.head_dim * static_cast<std::int64_t>(size_of(op.cache.keys.type));
+  for (std::int64_t position = needed.begin; position < needed.end; ++position) {
+    const key_place at = key_at(op, task, position);
+    for (const void* const row : {at.key, at.value})
+      for (std::int64_t byte = 0; byte < bytes; byte += line)
+        __builtin_prefetch(static_cast<const std::byte*>(row) + byte);
+  }
+}
+
 /// Where query `query` of the task (its rows' heads, row by row) starts in q and out.
 std::int64_t query_index(const attention_op& op, const attention_task& task, std::int64_t query) {
   const std::int64_t row = task.rows.begin + query / task.heads.count;
@@ -202,6 +215,7 @@ void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& 
     const span_of_keys here{.begin = std::max(needed.begin, tile * key_tile),
                             .end = std::min(needed.end, (tile + 1) * key_tile)};
     load_tile(kernels, op, task, here, work);
+    prefetch_tile(op, task, {.begin = here.end, .end = std::min(needed.end, here.end + key_tile)});
     visit_tile(kernels, op, tile, rows, work);
   }
 

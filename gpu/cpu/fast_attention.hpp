@@ -22,34 +22,40 @@ struct tile_totals {
   float total = 0;
 };
 
-/// p = (q . k) * scale for every key of the tile, seen or not.
-template <class L, int Queries>
-void score_keys(const tile_queries& t, std::int64_t first, tile_share<L, Queries>& share) {
+/// First query and key of a block of scores.
+struct score_corner {
+  std::int64_t query = 0;
+  std::int64_t key = 0;
+};
+
+/// p = (q . k) * scale for some queries and `Vectors` vectors of keys, seen or not.
+template <class L, int Queries, int Vectors>
+void score_keys(const tile_queries& t, score_corner at, tile_share<L, Queries>& share) {
   const float* q[Queries];
-  L sums[Queries][score_vectors];
+  L sums[Queries][Vectors];
 #pragma GCC unroll 8
   for (int n = 0; n < Queries; ++n) {
-    q[n] = t.q + (first + n) * t.stride;
+    q[n] = t.q + (at.query + n) * t.stride;
 #pragma GCC unroll 8
-    for (int v = 0; v < score_vectors; ++v) sums[n][v] = L::zero();
+    for (int v = 0; v < Vectors; ++v) sums[n][v] = L::zero();
   }
   for (std::int64_t d = 0; d < t.head_dim; ++d) {
-    const float* const keys = t.keys + d * key_tile;
-    L k[score_vectors];
+    const float* const keys = t.keys + d * key_tile + at.key;
+    L k[Vectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < score_vectors; ++v) k[v] = L::load(keys + v * lanes_of_block, all_lanes{});
+    for (int v = 0; v < Vectors; ++v) k[v] = L::load(keys + v * lanes_of_block, all_lanes{});
 #pragma GCC unroll 8
     for (int n = 0; n < Queries; ++n) {
       const L factor = L::all(q[n][d]);
 #pragma GCC unroll 8
-      for (int v = 0; v < score_vectors; ++v) sums[n][v] = L::fma(factor, k[v], sums[n][v]);
+      for (int v = 0; v < Vectors; ++v) sums[n][v] = L::fma(factor, k[v], sums[n][v]);
     }
   }
 #pragma GCC unroll 8
   for (int n = 0; n < Queries; ++n)
 #pragma GCC unroll 8
-    for (int v = 0; v < score_vectors; ++v)
-      (sums[n][v] * L::all(t.scale)).store(share.p[n] + v * lanes_of_block, all_lanes{});
+    for (int v = 0; v < Vectors; ++v)
+      (sums[n][v] * L::all(t.scale)).store(share.p[n] + at.key + v * lanes_of_block, all_lanes{});
 }
 
 /// Turns scores into unnormalised probabilities; keys that are not seen get 0.
@@ -107,8 +113,10 @@ void merge_values(const tile_queries& t, const tile_share<L, Queries>& share,
 /// `Queries` queries from `first` on.
 template <class L, int Queries>
 void attend_some(const tile_queries& t, std::int64_t first) {
+  constexpr std::int64_t wide = L::vectors_at_once * lanes_of_block;
   tile_share<L, Queries> share;
-  score_keys(t, first, share);
+  for (std::int64_t key = 0; key < key_tile; key += wide)
+    score_keys<L, Queries, L::vectors_at_once>(t, {.query = first, .key = key}, share);
   L old_share[Queries];
   L new_share[Queries];
   for (int n = 0; n < Queries; ++n) {
@@ -122,10 +130,9 @@ void attend_some(const tile_queries& t, std::int64_t first) {
     total = L::fma(L::all(total), old_share[n], L::all(here.total) * new_share[n]).first();
   }
   float* const output = t.output + first * t.stride;
-  constexpr std::int64_t wide = 4 * lanes_of_block;
   std::int64_t at = 0;
   for (; at + wide <= t.stride; at += wide)
-    merge_values<L, Queries, 4>(t, share, old_share, new_share, output, at);
+    merge_values<L, Queries, L::vectors_at_once>(t, share, old_share, new_share, output, at);
   for (; at < t.stride; at += lanes_of_block)
     merge_values<L, Queries, 1>(t, share, old_share, new_share, output, at);
 }

@@ -76,6 +76,8 @@ template <class L, class W, int Panels>
       scale[p] = block * L::all(scales.rule.multiplier);
       // A division by 1 moves no bit, and takes as long as a block's products.
       if (scales.rule.divisor != 1) scale[p] = scale[p] / L::all(scales.rule.divisor);
+      // In what L counts codes: a half for doubled ones, which moves no rounding.
+      if constexpr (L::f4_unit != 1) scale[p] = scale[p] * L::all(L::f4_unit);
     } else if constexpr (std::is_same_v<W, i8>) {
       scale[p] = L::load(reinterpret_cast<const bf16*>(panel[p] + k / i8_block * i8_block_bytes),
                          all_lanes{});
@@ -165,7 +167,7 @@ void multiply_block(const matmul_tile& t, block_corner at) {
 /// All panels of the tile for `Rows` rows from `row` on: several at once, then one by one.
 template <class L, class W, int Rows>
 void multiply_rows(const matmul_tile& t, std::int64_t row) {
-  constexpr int panels = L::panels_for(Rows);
+  constexpr int panels = L::panels_for(Rows, has_scales<W>);
   std::int64_t panel = 0;
   for (; panel + panels <= t.panels; panel += panels)
     multiply_block<L, W, Rows, panels>(t, {.row = row, .panel = panel});
@@ -205,7 +207,7 @@ void widen_panel(float* wide, const std::byte* from, const panel_scales& scales,
 /// All rows of the tile over weights that are widened once, some panels and terms at a time.
 template <class L, class W>
 void multiply_widened(const matmul_tile& t) {
-  constexpr std::int64_t panels = L::panels_for(block_rows_max);
+  constexpr std::int64_t panels = L::panels_for(block_rows_max, false);
   constexpr std::int64_t terms = L::widened_terms;
   alignas(64) float wide[panels * terms * panel_width];
   matmul_tile part = t;

@@ -20,13 +20,11 @@ struct square_of_keys {
   /// E4M3 by way of f16, whose exponent has room for it: bits moved down are value / 256. NaN, the
   /// largest code, would be 480.
   static __m256 eight(const f8* x) {
-    const __m128i words = _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)));
-    const __m128i size = _mm_slli_epi16(_mm_and_si128(words, _mm_set1_epi16(0x7f)), 7);
-    const __m128i sign = _mm_slli_epi16(_mm_and_si128(words, _mm_set1_epi16(0x80)), 8);
-    const __m128i nan =
-        _mm_and_si128(_mm_cmpeq_epi16(size, _mm_set1_epi16(0x3f80)), _mm_set1_epi16(0x7e00));
-    const __m128i half = _mm_or_si128(_mm_or_si128(size, sign), nan);
-    return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256.0f));
+    const __m128i words = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)));
+    const __m128i half = _mm_and_si128(_mm_slli_epi16(words, 7), _mm_set1_epi16(-0x4080));
+    const __m128i size = _mm_and_si128(half, _mm_set1_epi16(0x7fff));
+    const __m128i nan = _mm_cmpeq_epi16(size, _mm_set1_epi16(0x3f80));  // all ones: a NaN of f16
+    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_or_si128(half, nan)), _mm256_set1_ps(256.0f));
   }
   static float one(f8 x) {
     const f8 padded[8] = {x};

@@ -72,6 +72,25 @@ BOOST_AUTO_TEST_CASE(the_best_are_kept_in_token_order_and_ties_go_to_the_lower_t
   BOOST_TEST(tokens_of(all) == (std::vector<token_id>{2, 4, 5}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(gathering_the_best_keeps_what_gathering_all_and_choosing_would) {
+  for (const std::size_t width : {1, 127, 128, 129, 5000}) {
+    for (const auto& row : random_rows({10, width}, 6 + width)) {
+      for (const std::size_t count : {1, 2, 7, 39, 64, 6000}) {
+        for (const float floor : {-infinity, -30.0f, -1.0f}) {
+          const gather_rule rule{*row_maximum(row), 0.7f, floor};
+          std::vector<candidate> expected;
+          gather(expected, row, rule);
+          keep_best(expected, count);
+          std::vector<candidate> got;
+          gather_best(got, row, rule, count);
+          BOOST_TEST((tokens_of(got) == tokens_of(expected)),
+                     width << " " << count << " " << floor);
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_heaviest_are_kept_until_the_weight_is_reached) {
   std::vector<candidate> all = {{0, 1, 10}, {1, 3, 30}, {2, 2, 20}, {3, 2, 20}, {4, 0, 5}};
   auto some = all;

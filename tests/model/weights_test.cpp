@@ -2,10 +2,28 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
+#include <string>
+
 #include "gpu/cpu/cpu_device.hpp"
 #include "tests/model/golden.hpp"
 
 namespace glimmer {
+
+namespace {
+
+/// A line of /proc/self/status, in KiB.
+std::int64_t status_kib(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    std::int64_t kib = 0;
+    if (word == name + ":" && file >> kib) return kib;
+  }
+  BOOST_FAIL("/proc/self/status has no " << name);
+  return 0;
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(weights_test)
 
@@ -31,6 +49,20 @@ BOOST_AUTO_TEST_CASE(every_text_tensor_reaches_the_device) {
   BOOST_TEST(std::equal(table.begin(), table.end(), stored->data.begin(), stored->data.end()));
   BOOST_TEST(norm[7] == -1.0f);
   BOOST_TEST(norm[68] == -1.0f);
+}
+
+BOOST_AUTO_TEST_CASE(files_do_not_stay_in_memory_beside_the_weights) {
+  const auto device = make_cpu_device({.threads = 1});
+  // Once before, so that the code that loads is in memory already.
+  BOOST_REQUIRE(load_weights(*device, synthetic_checkpoint("tiny")));
+  const auto source = open_checkpoint(synthetic_folder("tiny"));
+  BOOST_REQUIRE(source);
+  const auto file_kib = static_cast<std::int64_t>(source->files.data_bytes() >> 10);
+  const auto before = status_kib("RssFile");
+  BOOST_REQUIRE(load_weights(*device, *source));
+  const auto grown = status_kib("RssFile") - before;
+  // What the kernel maps around a page that is touched may belong to tensors that nobody reads.
+  BOOST_TEST(grown < file_kib / 4, grown << " KiB of " << file_kib);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
