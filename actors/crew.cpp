@@ -13,8 +13,16 @@ namespace glimmer {
 
 void crew::spawn(crew_plan& plan) {
   auto& system = *system_;
-  supervisor_ = spawn_supervisor(system, plan.supervision);
   scheduler_ = spawn_scheduler(system, plan.scheduling, plan.supervision.log);
+  if (plan.make_proposer) {
+    plan.supervision.send_drafter = [&system, scheduler = scheduler_, make = plan.make_proposer,
+                                     berth = drafter_] {
+      *berth = spawn_drafter(system, make);
+      caf::anon_send(scheduler, message::drafter_changed{*berth});
+      return *berth;
+    };
+  }
+  supervisor_ = spawn_supervisor(system, plan.supervision);
   for (std::uint32_t i = 0; i < plan.parsers; ++i) {
     parsers_.push_back(spawn_parser(system, plan.answers,
                                     {.scheduler = scheduler_,
@@ -107,6 +115,9 @@ crew::~crew() {
   if (client_) rest.push_back(client_);
   const caf::scoped_actor waiting{*system_};
   waiting->wait_for(rest);
+  if (!*drafter_) return;  // by now nobody sends another
+  caf::anon_send_exit(*drafter_, caf::exit_reason::user_shutdown);
+  waiting->wait_for(*drafter_);
 }
 
 }  // namespace glimmer

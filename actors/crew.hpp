@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "actors/drafter.hpp"
 #include "actors/executor.hpp"
 #include "actors/frontend.hpp"
 #include "actors/log.hpp"
@@ -22,6 +23,7 @@ namespace glimmer {
 struct crew_plan {
   scheduler_config scheduling;
   stepper_factory load_stepper;
+  proposer_factory make_proposer;  ///< empty: no drafter
   std::shared_ptr<const request_intake> intake;
   answer_desk::config answers;
   std::uint32_t tokenizers = 1;
@@ -63,6 +65,7 @@ class crew {
   caf::actor supervisor_;
   caf::actor scheduler_;
   caf::actor executor_;
+  std::shared_ptr<caf::actor> drafter_ = std::make_shared<caf::actor>();  ///< the supervisor's word
   caf::actor client_;
   std::vector<caf::actor> tokenizers_;
   std::vector<caf::actor> parsers_;

@@ -20,6 +20,7 @@
 #include "engine/server_rules.hpp"
 #include "protocol/metrics.hpp"
 #include "protocol/router.hpp"
+#include "scheduler/draft.hpp"
 #include "scheduler/sequence_output.hpp"
 #include "scheduler/sequence_request.hpp"
 #include "scheduler/step.hpp"
@@ -105,6 +106,22 @@ struct step_failed {
   step_id step;
   error why;
 };
+
+/// scheduler -> drafter: what to do between two steps. One at a time; the next step waits for the
+/// answer, but not for ever.
+struct propose {
+  std::shared_ptr<const draft_plan> plan;
+};
+/// drafter -> scheduler: its answer. Too late, it only tells that the drafter is back.
+struct proposed {
+  std::shared_ptr<const draft_result> result;
+};
+/// supervisor (by way of the crew) -> scheduler: who drafts from now on.
+struct drafter_changed {
+  caf::actor drafter;
+};
+/// supervisor to itself: it is time for another drafter.
+struct drafter_wanted {};
 
 /// scheduler -> parser: one message per step, all sequences pinned to this parser.
 struct tokens_ready {
@@ -206,6 +223,10 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::sequence_refused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::run_step)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::step_done)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::step_failed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::propose)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::proposed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::drafter_changed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::drafter_wanted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::tokens_ready)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::end_sequence)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(glimmer::message::write_bytes)

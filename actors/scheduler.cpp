@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "actors/drafter_link.hpp"
 #include "actors/messages.hpp"
 #include "actors/real_clock.hpp"
 #include "engine/scheduler_metrics.hpp"
@@ -15,12 +16,11 @@
 namespace glimmer {
 namespace {
 
-constexpr auto publish_period = std::chrono::milliseconds{100};
-
 struct scheduling {
   static inline const char* name = "scheduler";
   std::optional<scheduler> core;
   message::peers_known peers;
+  drafter_link drafting;
   metrics counters;
   scheduler_stats counted;  // what the counters already hold
   time_point step_sent{};
@@ -49,10 +49,10 @@ void publish(scheduler_self* self) {
   const auto stats = self->state.core->stats();
   count_scheduler(self->state.counters, stats, std::exchange(self->state.counted, stats));
   self->state.told_idle = self->state.core->idle();
-  auto counters = std::make_shared<const metrics>(self->state.counters);
   self->send(self->state.peers.supervisor, message::state_changed{{.scheduler = stats}});
   self->send(self->state.peers.supervisor,
-             message::metrics_published{metrics_source::scheduler, std::move(counters)});
+             message::metrics_published{metrics_source::scheduler,
+                                        std::make_shared<const metrics>(self->state.counters)});
 }
 
 void send_plan(scheduler_self* self, step_plan plan, time_point began) {
@@ -77,6 +77,7 @@ void step_came_back(scheduler_self* self, const step_result& result) {
   const auto came = count_phase(self, "execute", s.step_sent);
   auto step = s.core->commit(result, came);
   const auto booked = count_phase(self, "commit", came);
+  s.drafting.ask(self, *s.core);
   deliver(self, std::move(step));
   count_phase(self, "deliver", booked);
   s.counters.set(s.counters.series(metric::last_step_timestamp), static_cast<double>(wall_now()));
@@ -93,9 +94,8 @@ void submit(scheduler_self* self, const message::submit_sequence& m) {
 }
 
 caf::behavior live(scheduler_self* self, const scheduler_config& config, const event_log& log) {
-  self->state.core.emplace(config);
-  auto& core = *self->state.core;
-  return {
+  auto& core = self->state.core.emplace(config);
+  const caf::message_handler own{
       [=](message::peers_known& m) {
         self->state.peers = std::move(m);
         self->send(self, message::tick{});
@@ -125,8 +125,7 @@ caf::behavior live(scheduler_self* self, const scheduler_config& config, const e
       [&core](message::reset_prefix_cache) { core.reset_prefix_cache(); },
       [&core](const message::rules_changed& m) {
         const auto& bounds = m.rules->desk.bounds;
-        core.change_limits({.queued_tokens_max = bounds.queued_tokens,
-                            .parked_max = std::chrono::milliseconds{bounds.parked_ms}});
+        core.change_limits({bounds.queued_tokens, std::chrono::milliseconds{bounds.parked_ms}});
       },
       [=, &core](message::leave) {
         core.cancel_all(cancel_reason::shutdown);
@@ -135,9 +134,10 @@ caf::behavior live(scheduler_self* self, const scheduler_config& config, const e
       [=](message::tick) {
         go_on(self);
         publish(self);
-        self->delayed_send(self, publish_period, message::tick{});
+        self->delayed_send(self, std::chrono::milliseconds{100}, message::tick{});
       },
   };
+  return own.or_else(self->state.drafting.handlers(self, core, [self] { go_on(self); }));
 }
 
 }  // namespace

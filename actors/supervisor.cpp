@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <caf/all.hpp>
-#include <optional>
 #include <utility>
 
 #include "actors/credit_bank.hpp"
+#include "actors/drafter_watch.hpp"
 #include "actors/messages.hpp"
 #include "actors/vital_signs.hpp"
 
@@ -18,8 +18,9 @@ struct watch {
   supervisor_setup setup;
   message::crew_known crew;
   engine_state state;
-  std::optional<credit_bank> bank;
+  credit_bank bank{0};
   vital_signs signs;
+  drafter_watch drafting;
   std::size_t drained = 0;
   bool ended = false;
 };
@@ -67,11 +68,11 @@ void cut(supervisor_self* self) {
 }
 
 void on_death(supervisor_self* self, const caf::down_msg& died) {
-  if (self->state.ended) return;
-  const bool device = died.source == self->state.crew.executor.address();
-  self->state.setup.log.error("actor died",
-                              fmt::format("actor={} device={} why={}", died.source.id(), device,
-                                          self->system().render(died.reason)));
+  auto& s = self->state;
+  if (s.ended || s.drafting.replaced(self, died, s.setup.log)) return;
+  const bool device = died.source == s.crew.executor.address();
+  const auto why = self->system().render(died.reason);
+  s.setup.log.error("actor died", fmt::format("device={} why={}", device, why));
   enter(self, engine_phase::failed);
   end(self, device ? engine_end::device_lost : engine_end::actor_died);
 }
@@ -79,8 +80,7 @@ void on_death(supervisor_self* self, const caf::down_msg& died) {
 void meet(supervisor_self* self, message::crew_known& crew) {
   auto& s = self->state;
   s.crew = std::move(crew);
-  self->monitor(s.crew.scheduler);
-  self->monitor(s.crew.executor);
+  for (const auto& one : {s.crew.scheduler, s.crew.executor}) self->monitor(one);
   for (const auto* several : {&s.crew.tokenizers, &s.crew.parsers, &s.crew.frontends}) {
     for (const auto& one : *several) self->monitor(one);
   }
@@ -89,8 +89,8 @@ void meet(supervisor_self* self, message::crew_known& crew) {
 
 void look_around(supervisor_self* self) {
   auto& s = self->state;
-  const auto told = s.signs.look(s.state, s.bank->in_pool(), s.setup.log);
-  pass_on(self, message::metrics_published{metrics_source::supervisor, told});
+  auto told = s.signs.look(s.state, s.bank.in_pool(), s.setup.log);
+  pass_on(self, message::metrics_published{metrics_source::supervisor, std::move(told)});
   self->delayed_send(self, std::chrono::seconds{1}, message::tick{});
 }
 
@@ -98,7 +98,7 @@ void change_rules(supervisor_self* self, const message::rules_changed& m) {
   auto& s = self->state;
   s.setup.drain_time = m.rules->drain_time;
   s.state.progress_max = m.rules->progress_max;
-  s.bank->set_total(self, m.rules->desk.bounds.requests_in_flight);
+  s.bank.set_total(self, m.rules->desk.bounds.requests_in_flight);
   self->send(s.crew.scheduler, m);
   pass_on(self, m);
   tell_frontends(self);
@@ -107,13 +107,14 @@ void change_rules(supervisor_self* self, const message::rules_changed& m) {
 caf::behavior live(supervisor_self* self, const supervisor_setup& setup) {
   self->state.setup = setup;
   self->state.state.progress_max = setup.progress_max;
-  self->state.bank.emplace(setup.admission_credits);
+  self->state.bank.set_total(self, setup.admission_credits);
   self->delayed_send(self, std::chrono::seconds{1}, message::tick{});
   self->set_down_handler([=](const caf::down_msg& died) { on_death(self, died); });
   const caf::message_handler lead{
       [=](message::crew_known& m) { meet(self, m); },
       [=](message::executor_ready) {
         if (self->state.state.phase != engine_phase::loading) return;
+        self->state.drafting.send_first(self, self->state.setup.send_drafter);
         enter(self, engine_phase::serving);
         self->state.setup.on_ready();
       },
@@ -129,16 +130,15 @@ caf::behavior live(supervisor_self* self, const supervisor_setup& setup) {
       [=](const message::metrics_published& m) { pass_on(self, m); },
       [=](message::drain) { start_drain(self); },
       [=](message::drained) {
-        if (++self->state.drained == self->state.crew.frontends.size()) {
-          end(self, engine_end::drained);
-        }
+        if (++self->state.drained < self->state.crew.frontends.size()) return;
+        end(self, engine_end::drained);
       },
       [=](message::leave) { cut(self); },
       [=](const message::abort_requests& m) { pass_on(self, m); },
       [=](const message::rules_changed& m) { change_rules(self, m); },
       [=](message::tick) { look_around(self); },
   };
-  return lead.or_else(self->state.bank->counter(self));
+  return lead.or_else(self->state.bank.counter(self)).or_else(self->state.drafting.sender(self));
 }
 
 }  // namespace

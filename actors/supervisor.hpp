@@ -25,6 +25,7 @@ struct supervisor_setup {
   std::chrono::seconds drain_time{30};
   duration progress_max = std::chrono::seconds{60};  ///< then the watchdog barks
   std::size_t admission_credits = 1024;              ///< of all frontends together
+  std::function<caf::actor()> send_drafter;          ///< told to the scheduler; empty: none
   std::function<void()> on_ready;                    ///< once, when requests are served
   std::function<void(engine_end)> on_end;            ///< once; from the supervisor's thread
 };

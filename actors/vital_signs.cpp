@@ -12,6 +12,9 @@ std::shared_ptr<const metrics> vital_signs::look(const engine_state& state,
     log.write(found->stuck ? log_level::error : log_level::info,
               found->stuck ? "no progress" : "progress again", found->state);
   }
+  if (const auto warning = alarm_.look(state.scheduler.drafting)) {
+    log.warning("drafting", *warning);
+  }
   counters_.set(counters_.series(metric::engine_healthy), healthy(state, now));
   counters_.set(counters_.series(metric::admission_credits, {{"state", "pool"}}),
                 static_cast<double>(credits_in_pool));

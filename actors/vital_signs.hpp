@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "actors/log.hpp"
+#include "engine/draft_alarm.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/watchdog.hpp"
 #include "protocol/metrics.hpp"
@@ -18,6 +19,7 @@ class vital_signs {
 
  private:
   watchdog dog_;
+  draft_alarm alarm_;
   metrics counters_;
 };
 

@@ -7,6 +7,15 @@
 
 namespace glimmer {
 
+/// How to draft, and with what.
+struct drafter_settings {
+  std::string model;              ///< folder or cached hub id of the draft head; empty: no drafting
+  std::uint32_t tokens_max = 15;  ///< drafted per sequence and step; 0: no drafting
+  bool adaptive = true;           ///< fewer, or none, where more do not pay
+  double acceptance_floor = 1.05;  ///< tokens per block of drafts; below, the log warns
+  bool wanted() const { return !model.empty() && tokens_max > 0; }
+};
+
 /// What an operator may choose. Names and meanings are vLLM's.
 struct engine_settings {
   std::optional<std::uint32_t> max_model_len;  ///< absent: what the checkpoint says
@@ -22,6 +31,7 @@ struct engine_settings {
   bool prefix_caching = true;           ///< keep computed blocks for later prompts
   std::uint32_t threads = 0;        ///< host threads of the device; 0 = one a processor (of `cpus`)
   std::vector<std::uint32_t> cpus;  ///< processors that the threads are pinned to; empty: none
+  drafter_settings drafter;
 };
 
 }  // namespace glimmer

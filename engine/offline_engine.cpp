@@ -21,8 +21,13 @@ void append(std::vector<T>& to, std::vector<T>&& from) {
 }  // namespace
 
 offline_engine::offline_engine(const scheduler_config& config, std::int64_t vocab_size,
-                               std::unique_ptr<stepper> steps)
-    : steps_{std::move(steps)}, scheduler_{config}, vocab_size_{vocab_size} {}
+                               std::unique_ptr<stepper> steps, std::unique_ptr<proposer> drafts)
+    : steps_{std::move(steps)},
+      drafts_{std::move(drafts)},
+      scheduler_{config},
+      vocab_size_{vocab_size} {
+  if (drafts_) scheduler_.drafter_ready();
+}
 
 offline_engine::~offline_engine() = default;
 
@@ -50,7 +55,8 @@ result<std::vector<sequence_id>> offline_engine::submit(std::vector<token_id> pr
 }
 
 bool offline_engine::step() {
-  auto news = run_one_step(scheduler_, *steps_, [this] { return now(); });
+  auto news = run_one_step(
+      scheduler_, *steps_, [this] { return now(); }, drafts_.get());
   if (!news) return false;
   take(std::move(*news));
   return true;

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/sampling_params.hpp"
 #include "engine/config.hpp"
+#include "executor/proposer.hpp"
 #include "executor/stepper.hpp"
 #include "scheduler/scheduler.hpp"
 
@@ -33,9 +34,10 @@ class offline_engine {
   static result<std::unique_ptr<offline_engine>> load(const std::filesystem::path& folder,
                                                       const engine_settings& settings);
 
-  /// An engine around any stepper; for tests. `check(config)` must pass.
+  /// An engine around any stepper, and any proposer where the config allows drafting.
+  /// `check(config)` must pass.
   offline_engine(const scheduler_config& config, std::int64_t vocab_size,
-                 std::unique_ptr<stepper> steps);
+                 std::unique_ptr<stepper> steps, std::unique_ptr<proposer> drafts = nullptr);
   ~offline_engine();
 
   /// Takes a prompt with `choices` answers; answer i draws with choice_seed(params.seed, i).
@@ -67,6 +69,7 @@ class offline_engine {
 
   std::unique_ptr<device> device_;  // outlives the stepper
   std::unique_ptr<stepper> steps_;
+  std::unique_ptr<proposer> drafts_;  // knows the stepper
   scheduler scheduler_;
   std::int64_t vocab_size_ = 0;
   std::string summary_;

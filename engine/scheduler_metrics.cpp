@@ -1,6 +1,7 @@
 #include "engine/scheduler_metrics.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 namespace glimmer {
@@ -10,6 +11,41 @@ constexpr const char* group_names[] = {"full", "sliding"};
 
 void tell(metrics& into, metric id, const metric_labels& labels, double value) {
   into.set(into.series(id, labels), value);
+}
+
+/// A drafter's counts exist only where one is configured.
+void count_drafting(metrics& into, const drafting_stats& d, const drafting_stats& before) {
+  const auto grow = [&](metric id, const metric_labels& labels, double growth) {
+    into.add(into.series(id, labels), growth);
+  };
+  const auto grown = [](std::uint64_t now, std::uint64_t was) {
+    return static_cast<double>(now - was);
+  };
+  const auto seconds = [](duration time) { return std::chrono::duration<double>{time}.count(); };
+  tell(into, metric::drafter_present, {}, d.present);
+  tell(into, metric::draft_tokens_now, {}, d.tokens_now);
+  grow(metric::drafts, {}, grown(d.rounds, before.rounds));
+  grow(metric::draft_tokens, {}, grown(d.drafted, before.drafted));
+  grow(metric::draft_tokens_accepted, {}, grown(d.accepted, before.accepted));
+  grow(metric::draft_tokens_discarded, {}, grown(d.discarded, before.discarded));
+  grow(metric::draft_blocks_full, {}, grown(d.full_rounds, before.full_rounds));
+  grow(metric::draft_blocks_short_of_context, {}, grown(d.without_context, before.without_context));
+  const auto lost = grown(d.plans_given_up, before.plans_given_up);
+  grow(metric::draft_plans, {{"outcome", "given_up"}}, lost);
+  grow(metric::draft_plans, {{"outcome", "answered"}}, grown(d.plans, before.plans) - lost);
+  grow(metric::draft_seconds, {{"phase", "draft"}}, seconds(d.draft_time - before.draft_time));
+  grow(metric::draft_seconds, {{"phase", "verify"}}, seconds(d.verify_time - before.verify_time));
+  for (std::size_t i = 0; i < d.accepted_at.size(); ++i) {
+    const metric_labels position{{"position", std::to_string(i)}};
+    grow(metric::draft_tokens_accepted_per_position, position,
+         grown(d.accepted_at[i], before.accepted_at[i]));
+    grow(metric::drafts_per_position, position, grown(d.drafted_at[i], before.drafted_at[i]));
+  }
+  const auto lengths = into.series(metric::draft_length);
+  for (std::size_t k = 0; k < d.lengths.size(); ++k) {
+    const auto times = d.lengths[k] - before.lengths[k];
+    if (times > 0) into.observe(lengths, static_cast<double>(k), times);
+  }
 }
 
 }  // namespace
@@ -37,6 +73,7 @@ void count_scheduler(metrics& into, const scheduler_stats& stats, const schedule
     tell(into, metric::kv_blocks, {{"group", name}, {"state", "active"}}, blocks.used);
   }
   tell(into, metric::kv_cache_usage, {}, fullest);
+  if (stats.drafting.configured) count_drafting(into, stats.drafting, before.drafting);
 }
 
 }  // namespace glimmer

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/json.hpp"
+#include "glimmer/speculative_config.hpp"
 
 namespace glimmer {
 namespace {
@@ -243,6 +244,44 @@ result<void> executor_kind(server_options& options, values v) {
   return refuse(fmt::format("'{}' is not known; device and script:FILE are", v[0]));
 }
 
+result<void> speculative_config(server_options& options, values v) {
+  auto given = parse_speculative_config(v[0]);
+  if (!given) return fail(given.error());
+  options.engine.drafter = std::move(*given);
+  return {};
+}
+
+result<void> drafter_model(server_options& options, values v) {
+  if (v[0].empty()) return refuse("'' is neither a folder nor a hub id");
+  options.engine.drafter.model = v[0];
+  return {};
+}
+
+template <auto Member, std::uint64_t Least, std::uint64_t Most>
+result<void> drafter(server_options& options, values v) {
+  const auto n = whole_number(v[0], {Least, Most});
+  if (!n) return fail(n.error());
+  options.engine.drafter.*Member = static_cast<std::uint32_t>(*n);
+  return {};
+}
+
+template <bool Value>
+result<void> drafter_flag(server_options& options, values) {
+  options.engine.drafter.adaptive = Value;
+  return {};
+}
+
+result<void> acceptance_floor(server_options& options, values v) {
+  double floor = 0;
+  const auto* end = v[0].data() + v[0].size();
+  const auto [rest, code] = std::from_chars(v[0].data(), end, floor);
+  if (code != std::errc{} || rest != end || !(floor >= 1 && floor <= 16)) {
+    return refuse(fmt::format("'{}' is not a number from 1 to 16", v[0]));
+  }
+  options.engine.drafter.acceptance_floor = floor;
+  return {};
+}
+
 result<void> only_one(server_options&, values v) {
   if (v[0] == "1") return {};
   return refuse(fmt::format("'{}' is not supported; 1 is", v[0]));
@@ -253,7 +292,6 @@ result<void> absent(server_options&, values) {
   return refuse(Why);
 }
 
-constexpr char no_speculation[] = "drafting is not supported yet; start without it";
 constexpr char no_template[] = "templates are not read; the model's own prompt format is built in";
 constexpr char no_lora[] = "adapters are not supported";
 constexpr char no_tls[] = "TLS is not supported yet; put a proxy in front";
@@ -338,8 +376,21 @@ constexpr auto rows = std::to_array<row>({
     {"limit-mm-per-prompt", "engine", arity::one, "JSON; images are refused for now", media_limit},
     {"quantization", "engine", arity::one, "int8 or int4: quantise plain weights at load",
      quantization_name},
-    {"speculative-config", "engine", arity::one, "refused for now", absent<no_speculation>},
     {"enable-lora", "engine", arity::none, "refused", absent<no_lora>},
+
+    // drafter
+    {"speculative-config", "drafter", arity::one,
+     "JSON: method (dflash), model, num_speculative_tokens", speculative_config},
+    {"drafter-model", "drafter", arity::one, "the draft head's folder or hub id, instead",
+     drafter_model},
+    {"num-speculative-tokens", "drafter", arity::one, "drafted per sequence and step; 0: none",
+     drafter<&drafter_settings::tokens_max, 0, 1'000>},
+    {"adaptive-drafting", "drafter", arity::none, "draft less where it does not pay; default",
+     drafter_flag<true>},
+    {"no-adaptive-drafting", "drafter", arity::none, "always draft as much as there is room for",
+     drafter_flag<false>},
+    {"acceptance-floor", "drafter", arity::one, "tokens per block of drafts; below, the log warns",
+     acceptance_floor},
 
     // limits
     {"max-connections", "limits", arity::one, "sockets of one frontend",

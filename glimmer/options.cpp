@@ -96,6 +96,20 @@ const given_flag* swallowed_model(const std::vector<given_flag>& flags) {
   return nullptr;
 }
 
+/// What is said of drafting must have an effect.
+result<void> check_drafter(const server_options& options) {
+  if (!options.engine.drafter.model.empty()) {
+    if (options.script.empty()) return {};
+    return refuse("--executor script plays its turns without a draft head; leave one of them out");
+  }
+  for (const auto& [name, values] : options.given) {
+    if (section_of(name) != "drafter") continue;
+    return refuse(
+        fmt::format("--{} has no effect without --drafter-model or --speculative-config", name));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::string_view> closest_option(std::string_view name) {
@@ -169,6 +183,7 @@ result<server_options> parse_options(std::span<const std::string> arguments) {
     return refuse(fmt::format("--{} took '{}', which is a folder; put MODEL in front of the flags",
                               taker->name, taker->values.back()));
   }
+  if (const auto fine = check_drafter(options); !fine) return fail(fine.error());
   return options;
 }
 

@@ -20,6 +20,7 @@ constexpr std::array request_seconds = {.3,  .5,   .8,   1.,   1.5,  2.,    2.5,
 constexpr std::array tokens_per_step = {1.,   8.,    16.,   32.,   64.,   128.,  256.,
                                         512., 1024., 2048., 4096., 8192., 16384.};
 constexpr std::array choices_per_request = {1., 2., 5., 10., 20.};
+constexpr std::array draft_lengths = {0., 1., 2., 3., 4., 6., 8., 11., 15.};
 /// 1, 2, 5, 10, ... as far as any context reaches.
 constexpr std::array token_counts = {1.,  2.,  5.,  10., 20., 50., 100., 200., 500., 1e3, 2e3,
                                      5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5,  1e6,  2e6,  5e6, 1e7};
@@ -52,6 +53,15 @@ constexpr std::array<metric_definition, static_cast<std::size_t>(metric::count)>
      "Sequences whose blocks were taken back.", none},
     {metric::request_success, counter, "vllm:request_success_total",
      "Requests finished, by reason.", none},
+    {metric::drafts, counter, "vllm:spec_decode_num_drafts_total",
+     "Blocks of drafts that were verified.", none},
+    {metric::draft_tokens, counter, "vllm:spec_decode_num_draft_tokens_total",
+     "Tokens drafted and verified.", none},
+    {metric::draft_tokens_accepted, counter, "vllm:spec_decode_num_accepted_tokens_total",
+     "Drafted tokens that were the model's own.", none},
+    {metric::draft_tokens_accepted_per_position, counter,
+     "vllm:spec_decode_num_accepted_tokens_per_pos_total",
+     "Accepted tokens by their place in the block.", none},
     {metric::time_to_first_token, histogram, "vllm:time_to_first_token_seconds",
      "Time from arrival to the first token.", first_token_seconds},
     {metric::inter_token_latency, histogram, "vllm:inter_token_latency_seconds",
@@ -107,6 +117,24 @@ constexpr std::array<metric_definition, static_cast<std::size_t>(metric::count)>
     {metric::connections, gauge, "glimmer_connections", "Open client connections.", none},
     {metric::connections_refused, counter, "glimmer_connections_refused_total",
      "Connections turned away because there were too many.", none},
+    {metric::drafts_per_position, counter, "glimmer_spec_decode_num_drafts_per_pos_total",
+     "Blocks of drafts that reached so far; the denominator of the accepted ones.", none},
+    {metric::draft_tokens_discarded, counter, "glimmer_spec_decode_num_discarded_tokens_total",
+     "Tokens sampled behind the end of their sequence.", none},
+    {metric::draft_plans, counter, "glimmer_spec_decode_plans_total",
+     "What the drafter was asked, by outcome.", none},
+    {metric::draft_blocks_full, counter, "glimmer_spec_decode_full_blocks_total",
+     "Blocks of drafts that were accepted whole.", none},
+    {metric::draft_blocks_short_of_context, counter,
+     "glimmer_spec_decode_blocks_short_of_context_total",
+     "Blocks drafted although the drafter knew only part of their window.", none},
+    {metric::draft_seconds, counter, "glimmer_spec_decode_seconds_total",
+     "Time of steps that verified drafts, and time waited for drafts.", none},
+    {metric::drafter_present, gauge, "glimmer_drafter_present", "1 while a drafter answers.", none},
+    {metric::draft_tokens_now, gauge, "glimmer_spec_decode_tokens_now",
+     "Longest block asked for after the last step.", none},
+    {metric::draft_length, histogram, "glimmer_spec_decode_draft_length",
+     "Drafts per sampled row of a sequence.", draft_lengths},
 }};
 
 constexpr bool table_is_in_order() {

@@ -24,6 +24,10 @@ enum class metric : std::uint8_t {
   prefix_cache_hits,
   preemptions,
   request_success,  ///< finished_reason
+  drafts,
+  draft_tokens,
+  draft_tokens_accepted,
+  draft_tokens_accepted_per_position,  ///< position
   // histograms
   time_to_first_token,
   inter_token_latency,
@@ -56,6 +60,15 @@ enum class metric : std::uint8_t {
   rejected,       ///< reason
   connections,
   connections_refused,
+  drafts_per_position,  ///< position: what the accepted ones are to be divided by
+  draft_tokens_discarded,
+  draft_plans,  ///< outcome
+  draft_blocks_full,
+  draft_blocks_short_of_context,
+  draft_seconds,  ///< phase: draft, verify
+  drafter_present,
+  draft_tokens_now,
+  draft_length,
   count  ///< number of metrics, not one
 };
 

@@ -5,6 +5,11 @@ namespace {
 
 constexpr token_id vocab = 1536;
 
+gated_lines lines() {
+  return {.script = turn_tokens(" to=self<|message|>Hm, well.<|eom|><|start|>"
+                                "assistant to=user<|message|>Hello there. ")};
+}
+
 crew_plan plan_of(const stage_options& options, stepper_factory load) {
   const auto& tokens = release_like();
   return {.scheduling = {.max_model_len = 4096,
@@ -27,12 +32,22 @@ crew_plan plan_of(const stage_options& options, stepper_factory load) {
 
 stage::stage(stage_options options) {
   auto load = options.load ? options.load : [at = gate]() -> result<std::unique_ptr<stepper>> {
-    return std::make_unique<gated_stepper>(
-        at,
-        gated_stepper::lines{.script = turn_tokens(" to=self<|message|>Hm, well.<|eom|><|start|>"
-                                                   "assistant to=user<|message|>Hello there. ")});
+    return std::make_unique<gated_stepper>(at, lines());
   };
   auto plan = plan_of(options, std::move(load));
+  if (options.drafting) {
+    plan.scheduling.drafting = {.tokens_max = 4,
+                                .adaptive = false,
+                                .verify_rows_max = 512,
+                                .vocab_size = vocab,
+                                .wait_max = options.draft_wait_max};
+    plan.make_proposer = options.draft;
+    if (!plan.make_proposer) {
+      plan.make_proposer = [at = gate]() -> result<std::unique_ptr<proposer>> {
+        return std::make_unique<gated_proposer>(at, lines());
+      };
+    }
+  }
   plan.supervision.on_ready = [this] { ready_.set_value(); };
   plan.supervision.on_end = [this](engine_end how) { ended_.set_value(how); };
   auto made = crew::muster(system_, std::move(plan));

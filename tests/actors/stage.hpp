@@ -74,13 +74,19 @@ struct stage_options {
   std::uint32_t tokenizers = 1;
   std::uint32_t parsers = 1;
   stepper_factory load;  ///< empty: a gated stepper
+  bool drafting = false;
+  proposer_factory draft;  ///< with `drafting`; empty: a gated proposer
+  duration draft_wait_max = std::chrono::minutes{1};
 };
 
 /// A crew without a model: real tokenizer, scheduler and parsers around a scripted stepper.
 class stage {
  public:
   explicit stage(stage_options options = {});
-  ~stage() { gate->open(); }
+  ~stage() {
+    gate->open();
+    gate->open_drafter();
+  }
 
   void wait_ready() {
     BOOST_REQUIRE((ready_.get_future().wait_for(patience) == std::future_status::ready));
