@@ -7,6 +7,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/draft_sizes.hpp"
+#include "model/feature_taps.hpp"
+
 namespace glimmer {
 namespace {
 
@@ -84,8 +87,24 @@ struct kv_budget {
   std::string sum;
 };
 
+/// Device memory besides weights and caches.
+struct work_bytes {
+  std::uint64_t activations = 0;
+  std::uint64_t draft_head = 0;  ///< weights, scratch memory, residuals
+};
+
+work_bytes work_bytes_of(const engine_facts& facts, const engine_config& config) {
+  work_bytes out{.activations = activations::bytes(facts.model, config.activations)};
+  if (!config.draft) return out;
+  const auto& head = facts.draft->head;
+  out.draft_head = facts.draft->weight_bytes +
+                   draft_head::scratch_bytes(head, *config.draft, facts.model.vocab_size) +
+                   feature_taps::bytes(head, config.activations);
+  return out;
+}
+
 kv_budget budget_of(const engine_settings& settings, const engine_facts& facts,
-                    std::uint64_t activation_bytes) {
+                    const work_bytes& work) {
   if (settings.kv_cache_bytes) {
     const auto bytes = static_cast<double>(*settings.kv_cache_bytes);
     return {bytes, fmt::format("the KV cache was set to {}", size_text(bytes))};
@@ -93,14 +112,16 @@ kv_budget budget_of(const engine_settings& settings, const engine_facts& facts,
   const double share = settings.memory_utilization * static_cast<double>(facts.memory_bytes);
   const double usable = std::min(share, static_cast<double>(facts.free_bytes));
   const auto weights = static_cast<double>(facts.weight_bytes);
-  const auto activations = static_cast<double>(activation_bytes);
-  const double left = usable - weights - activations;
+  const auto activations = static_cast<double>(work.activations);
+  const auto head = static_cast<double>(work.draft_head);
+  const double left = usable - weights - activations - head;
+  const auto head_part = head > 0 ? fmt::format(" - {} draft head", size_text(head)) : "";
   return {left, fmt::format("{} usable (the smaller of {:.0f} % of {} and {} free) - {} weights - "
-                            "{} activations = {}",
+                            "{} activations{} = {}",
                             size_text(usable), 100 * settings.memory_utilization,
                             size_text(static_cast<double>(facts.memory_bytes)),
                             size_text(static_cast<double>(facts.free_bytes)), size_text(weights),
-                            size_text(activations), size_text(left))};
+                            size_text(activations), head_part, size_text(left))};
 }
 
 double bytes_of(const kv_layout& layout, const kv_block_counts& blocks) {
@@ -122,10 +143,14 @@ std::int64_t longest_fitting(const text_config& model, const kv_layout& layout, 
   return fits;
 }
 
+kv_extent longest(const scheduler_config& c) {
+  return {c.max_model_len, c.block_size, c.drafting.tokens_max};
+}
+
 /// Blocks that all sequences of a full step can use at once; more would lie idle.
 kv_block_counts most_useful(const text_config& model, const scheduler_config& c) {
   const auto whole = blocks_covering({c.max_model_len, c.block_size});
-  const auto window = blocks_of_sequence(model, {c.max_model_len, c.block_size})[sliding];
+  const auto window = blocks_of_sequence(model, longest(c))[sliding];
   const auto chunk = blocks_covering({c.max_num_batched_tokens, c.block_size}) + c.max_num_seqs;
   kv_block_counts out{};
   out[full] = c.max_num_seqs * whole;
@@ -136,9 +161,9 @@ kv_block_counts most_useful(const text_config& model, const scheduler_config& c)
 kv_block_counts share_out(const text_config& model, const scheduler_config& c,
                           const kv_layout& layout, double bytes) {
   const auto most = most_useful(model, c);
-  auto blocks = blocks_of_sequence(model, {c.max_model_len, c.block_size});
+  auto blocks = blocks_of_sequence(model, longest(c));
   const auto mix_tokens = std::min<std::int64_t>(c.max_model_len, 4 * model.window);
-  const auto mix = blocks_of_sequence(model, {mix_tokens, c.block_size});
+  const auto mix = blocks_of_sequence(model, {mix_tokens, c.block_size, c.drafting.tokens_max});
   const double parts = (bytes - bytes_of(layout, blocks)) / bytes_of(layout, mix);
   for (std::size_t g = 0; g < kv_group_count; ++g) {
     const auto more = std::floor(std::min(parts * static_cast<double>(mix[g]), 0x1p40));
@@ -154,13 +179,40 @@ kv_block_counts share_out(const text_config& model, const scheduler_config& c,
   return blocks;
 }
 
+/// Every buffer follows from what all sequences may verify in one step.
+void plan_drafting(engine_config& out, const engine_settings& settings, const engine_facts& facts) {
+  const auto& head = facts.draft->head;
+  auto sizes = draft_sizes_of(settings, static_cast<std::uint32_t>(head.drafts_max()));
+  out.scheduler.drafting = {.tokens_max = sizes.tokens_max,
+                            .adaptive = settings.drafter.adaptive,
+                            .verify_rows_max = sizes.verify_rows,
+                            .vocab_size = static_cast<token_id>(facts.model.vocab_size),
+                            .acceptance_floor = settings.drafter.acceptance_floor};
+  const std::int64_t rows = sizes.verify_rows;
+  out.activations.wanted_rows = rows;
+  out.draft =
+      draft_limits{.block_rows = rows,
+                   .context_rows = std::min<std::int64_t>(settings.max_num_batched_tokens, 512),
+                   .logit_rows = std::min<std::int64_t>(rows, 512),
+                   .type = out.activations.type};
+  out.kv = out.kv.with(head, out.activations.type);
+  out.notes = std::move(sizes.notes);
+  if (out.scheduler.max_model_len > head.positions_max) {
+    out.notes.push_back(fmt::format(
+        "the draft head was made for {} positions; behind them it may guess worse (max_model_len "
+        "is {})",
+        head.positions_max, out.scheduler.max_model_len));
+  }
+}
+
 }  // namespace
 
 kv_block_counts blocks_of_sequence(const text_config& model, const kv_extent& extent) {
   const auto all = blocks_covering(extent);
   kv_block_counts out{};
   out[full] = all;
-  out[sliding] = std::min(all, blocks_covering({model.window - 1, extent.block_size}) + 1);
+  out[sliding] =
+      std::min(all, blocks_covering({model.window - 1 + extent.look_ahead, extent.block_size}) + 1);
   return out;
 }
 
@@ -190,8 +242,9 @@ result<engine_config> derive_config(const engine_settings& settings, const engin
   out.scheduler.end_tokens = facts.end_tokens;
   out.scheduler.pace = {.step_time_max = step_time_max, .decode_floor_percent = decode_floor};
 
-  const auto budget = budget_of(settings, facts, activations::bytes(model, out.activations));
-  const auto one = blocks_of_sequence(model, {*length, settings.block_size});
+  if (facts.draft && settings.drafter.wanted()) plan_drafting(out, settings, facts);
+  const auto budget = budget_of(settings, facts, work_bytes_of(facts, out));
+  const auto one = blocks_of_sequence(model, longest(out.scheduler));
   const double needed = bytes_of(out.kv, one);
   if (needed > budget.bytes)
     return fail(bad_value(

@@ -30,7 +30,7 @@ struct offline_output {
 /// server's streams are compared with, and what benchmarks drive.
 class offline_engine {
  public:
-  /// Loads a checkpoint folder onto a CPU device.
+  /// Loads a checkpoint folder, and a draft head's where the settings name one, onto a CPU device.
   static result<std::unique_ptr<offline_engine>> load(const std::filesystem::path& folder,
                                                       const engine_settings& settings);
 

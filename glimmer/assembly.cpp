@@ -13,6 +13,7 @@
 #include "actors/real_clock.hpp"
 #include "engine/load.hpp"
 #include "engine/script_stepper.hpp"
+#include "engine/turns.hpp"
 #include "model/checkpoint.hpp"
 #include "protocol/openai/models_list.hpp"
 #include "tokenizer/chat_template.hpp"
@@ -23,23 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An executor with the device it lives on.
-class device_stepper final : public stepper {
- public:
-  static result<std::unique_ptr<stepper>> load(std::unique_ptr<device> home,
-                                               const checkpoint& source,
-                                               const engine_config& config) {
-    auto loaded = load_executor(*home, source, config);
-    if (!loaded) return fail(loaded.error());
-    return std::unique_ptr<stepper>{new device_stepper{std::move(home), std::move(*loaded)}};
-  }
-  result<step_result> run(const step_plan& plan) override { return steps_->run(plan); }
-
- private:
-  device_stepper(std::unique_ptr<device> home, std::unique_ptr<executor> steps)
-      : home_{std::move(home)}, steps_{std::move(steps)} {}
-  std::unique_ptr<device> home_;
-  std::unique_ptr<executor> steps_;
+/// A device and who works on it. The draft head knows the executor, both know the device.
+struct device_room {
+  std::unique_ptr<device> home;
+  std::unique_ptr<executor> steps;
+  std::unique_ptr<draft_runner> drafts;
 };
 
 /// Random for every process: answer ids, call ids and seeds must not repeat after a restart.
@@ -78,7 +67,19 @@ struct opened {
   fs::path folder;
   std::shared_ptr<const checkpoint> source;
   std::shared_ptr<const tokenizer> tokens;
+  std::shared_ptr<const draft_checkpoint> head;  // nullptr: no drafting
 };
+
+/// The draft head that the options name, or nullptr.
+result<std::shared_ptr<const draft_checkpoint>> open_head(const server_options& options,
+                                                          const checkpoint& target) {
+  if (!options.engine.drafter.wanted()) return nullptr;
+  const auto folder = resolve_model(options.engine.drafter.model, hub_cache_folder());
+  if (!folder) return fail(folder.error());
+  auto head = open_draft_checkpoint(*folder, target.config.text);
+  if (!head) return fail(head.error());
+  return std::make_shared<const draft_checkpoint>(std::move(*head));
+}
 
 result<opened> open_model(const server_options& options) {
   auto given = options.model;
@@ -93,8 +94,10 @@ result<opened> open_model(const server_options& options) {
   if (!source) return fail(source.error());
   const auto tokens = tokenizer::load((*folder / "tokenizer.json").string());
   if (!tokens) return fail(tokens.error());
+  auto head = open_head(options, *source);
+  if (!head) return fail(head.error());
   return opened{std::move(given), *folder, std::make_shared<const checkpoint>(std::move(*source)),
-                *tokens};
+                *tokens, std::move(*head)};
 }
 
 /// The prompt format is built in; a checkpoint that brings another template must not pass
@@ -109,23 +112,55 @@ void log_template(const event_log& log, const fs::path& folder) {
               "built-in format");
 }
 
-/// What computes: the model on its device, or the turns of a script. The script is read here, so
-/// that a wrong one is refused at the start.
-result<stepper_factory> plan_stepper(const server_options& options, const opened& model,
-                                     std::unique_ptr<device> home, engine_config& config) {
+/// What computes, and what proposes where somebody does.
+struct workers {
+  stepper_factory load_stepper;
+  proposer_factory make_proposer;
+};
+
+/// The model on its device. The draft head is loaded with it, on the executor's thread: a head that
+/// cannot be loaded ends the start.
+workers plan_device(const opened& model, std::unique_ptr<device> home,
+                    const engine_config& config) {
+  auto room = std::make_shared<device_room>();
+  room->home = std::move(home);
+  auto taken = std::make_shared<turns>();
+  workers out;
+  out.load_stepper = [room, taken, source = model.source, head = model.head,
+                      config]() -> result<std::unique_ptr<stepper>> {
+    auto steps = load_executor(*room->home, *source, config, head.get());
+    if (!steps) return fail(steps.error());
+    room->steps = std::move(*steps);
+    if (head) {
+      auto drafts = load_draft_runner(*room->steps, *head, config);
+      if (!drafts) return fail(drafts.error());
+      room->drafts = std::move(*drafts);
+    }
+    return std::make_unique<stepper_in_turn>(std::shared_ptr<stepper>{room, room->steps.get()},
+                                             taken);
+  };
+  if (!model.head) return out;
+  out.make_proposer = [room, taken]() -> result<std::unique_ptr<proposer>> {
+    return std::make_unique<proposer_in_turn>(std::shared_ptr<proposer>{room, room->drafts.get()},
+                                              taken);
+  };
+  return out;
+}
+
+/// The model on its device, or the turns of a script. The script is read here, so that a wrong one
+/// is refused at the start.
+result<workers> plan_workers(const server_options& options, const opened& model,
+                             std::unique_ptr<device> home, engine_config& config) {
   if (!options.script.empty()) {
     auto turns = load_script(options.script, *model.tokens);
     if (!turns) return fail(turns.error());
     config.scheduler.tokens_per_step_max = turns->tokens_per_step_max();
-    return stepper_factory{
-        [turns = std::move(*turns), tokens = model.tokens]() -> result<std::unique_ptr<stepper>> {
-          return std::make_unique<script_stepper>(turns, tokens, let_pass);
-        }};
+    return workers{.load_stepper = [turns = std::move(*turns),
+                                    tokens = model.tokens]() -> result<std::unique_ptr<stepper>> {
+      return std::make_unique<script_stepper>(turns, tokens, let_pass);
+    }};
   }
-  auto shared_home = std::make_shared<std::unique_ptr<device>>(std::move(home));
-  return stepper_factory{[shared_home, source = model.source, config] {
-    return device_stepper::load(std::move(*shared_home), *source, config);
-  }};
+  return plan_device(model, std::move(home), config);
 }
 
 std::vector<std::string> served_names(const server_options& options, const std::string& given) {
@@ -151,6 +186,17 @@ desk_config plan_desk(const server_options& options, std::span<const std::string
           .common_labels = {{"model_name", names.front()}, {"engine", "0"}},
           .label_seed = draw_process_key(),
           .context_tokens = context_tokens};
+}
+
+void log_drafting(const event_log& log, const server_options& options, const opened& model,
+                  const engine_config& config) {
+  if (!model.head) return log.info("drafting", "off");
+  for (const auto& note : model.head->notes) log.info("draft head", note);
+  for (const auto& note : config.notes) log.warning("drafting", note);
+  const auto& chosen = config.scheduler.drafting;
+  log.info("drafting",
+           fmt::format("on: {} up to {} tokens, by {}", chosen.adaptive ? "as it pays," : "always",
+                       chosen.tokens_max, options.engine.drafter.model));
 }
 
 void log_start(const event_log& log, const server_options& options, const checkpoint& source,
@@ -195,15 +241,16 @@ result<assembly> assemble(const server_options& options, engine_events events,
   if (!model) return fail(model.error());
   auto home = open_cpu_device(options.engine);
   if (!home) return fail(home.error());
-  const auto facts = facts_of(*model->source, **home, options.engine);
+  const auto facts = facts_of(*model->source, **home, options.engine, model->head.get());
   if (!facts) return fail(facts.error());
   auto config = derive_config(options.engine, *facts);
   if (!config) return fail(config.error());
   const auto sampling = chosen_sampling(options.generation_config, *model->source);
   if (!sampling) return fail(sampling.error());
-  auto steps = plan_stepper(options, *model, std::move(*home), *config);
-  if (!steps) return fail(steps.error());
+  auto staff = plan_workers(options, *model, std::move(*home), *config);
+  if (!staff) return fail(staff.error());
   log_start(log, options, *model->source, *config);
+  log_drafting(log, options, *model, *config);
   log_template(log, model->folder);
 
   const auto names = served_names(options, model->given);
@@ -215,7 +262,8 @@ result<assembly> assemble(const server_options& options, engine_events events,
   scheduling.parked_max = std::chrono::milliseconds{options.limits.parked_ms};
   return assembly{
       .plan = {.scheduling = scheduling,
-               .load_stepper = std::move(*steps),
+               .load_stepper = std::move(staff->load_stepper),
+               .make_proposer = std::move(staff->make_proposer),
                .intake = std::make_shared<const request_intake>(
                    intake_rules{.requests = {.served_models = names,
                                              .defaults = *sampling,

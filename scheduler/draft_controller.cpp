@@ -126,7 +126,7 @@ draft_decision draft_controller::probe(std::span<const draft_candidate> candidat
   draft_decision out{.tokens = std::vector<std::uint32_t>(candidates.size())};
   --probe_left_;
   const auto streams = static_cast<std::uint32_t>(candidates.size());
-  const auto who = since_probe_ / probe_period % streams;
+  const auto who = watched_ / probe_period % streams;
   const auto wanted = std::min({candidates[who].tokens_max, probe_tokens, config_.tokens_max});
   const auto extra =
       steps_.at_worst(streams + wanted) - steps_.expect(streams) + drafts_.at_worst(wanted + 1);

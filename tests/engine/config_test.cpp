@@ -124,6 +124,54 @@ BOOST_AUTO_TEST_CASE(a_context_beyond_the_checkpoints_is_the_operators_choice) {
       262'144u);
 }
 
+/// With the released draft head.
+engine_facts with_head(std::uint64_t memory) {
+  auto facts = released(memory);
+  facts.draft = draft_facts{.head = {}, .weight_bytes = 5 * gibi};
+  facts.draft->head.taps = {1, 13, 25, 37, 49};
+  return facts;
+}
+
+engine_settings drafting() {
+  engine_settings out;
+  out.drafter.model = "head";
+  return out;
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_head_is_paid_before_the_cache_and_its_rows_with_the_sliding_blocks) {
+  const auto plain = derive_config({}, released(100 * gibi));
+  const auto config = derive_config(drafting(), with_head(100 * gibi));
+  BOOST_REQUIRE(config.has_value());
+  BOOST_TEST(config->kv.block_bytes(kv_group::sliding) == 966'656u);
+  BOOST_TEST(says(config->summary, "draft head = "));
+  BOOST_TEST(kv_bytes(*config) < kv_bytes(*plain) - 5.0 * gibi);
+  BOOST_TEST(config->scheduler.drafting.tokens_max == 15u);
+  BOOST_TEST(config->scheduler.drafting.verify_rows_max == 512u);
+  BOOST_TEST(config->activations.wanted_rows == 512);
+  BOOST_REQUIRE(config->draft.has_value());
+  BOOST_TEST(config->draft->block_rows == 512);
+  BOOST_TEST(config->notes.size() == 1u);  // not everybody's whole block fits
+}
+
+BOOST_AUTO_TEST_CASE(a_sequence_that_drafts_enters_one_more_sliding_block) {
+  BOOST_TEST(blocks_of_sequence(released(gibi).model, {131'072, 16, 15})[1] == 130);
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_head_that_does_not_fit_is_refused_with_the_sum) {
+  const auto text = refusal(drafting(), with_head(70 * gibi));
+  BOOST_TEST(says(text, "5."));
+  BOOST_TEST(says(text, "draft head"));
+}
+
+BOOST_AUTO_TEST_CASE(without_drafts_wanted_a_head_changes_nothing) {
+  auto settings = drafting();
+  settings.drafter.tokens_max = 0;
+  const auto config = derive_config(settings, with_head(100 * gibi));
+  BOOST_REQUIRE(config.has_value());
+  BOOST_TEST(config->scheduler.drafting.tokens_max == 0u);
+  BOOST_TEST(!config->draft.has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace glimmer

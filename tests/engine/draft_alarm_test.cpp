@@ -6,7 +6,7 @@ namespace glimmer {
 
 BOOST_AUTO_TEST_SUITE(draft_alarm_test)
 
-BOOST_AUTO_TEST_CASE(known_fault_b71_a_useless_drafter_is_named_once) {
+BOOST_AUTO_TEST_CASE(known_fault_a_useless_drafter_is_named_once) {
   draft_alarm alarm;
   drafting_stats stats{.configured = true, .acceptance_floor = 1.05};
   stats.rounds = 63;

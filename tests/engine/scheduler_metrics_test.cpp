@@ -1,6 +1,7 @@
 #include "engine/scheduler_metrics.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 
 #include "tests/engine/counted.hpp"
 
@@ -51,6 +52,39 @@ BOOST_AUTO_TEST_CASE(pools_of_no_block_are_not_full) {
   metrics told;
   count_scheduler(told, {}, {});
   BOOST_TEST(counted(told, metric::kv_cache_usage) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(drafting_is_told_where_it_is_configured_with_its_denominators) {
+  metrics silent;
+  count_scheduler(silent, {}, {});
+  BOOST_TEST(counted(silent, metric::drafts) == 0);
+  metrics told;
+  scheduler_stats stats;
+  auto& d = stats.drafting;
+  d.configured = d.present = true;
+  d.rounds = 3;
+  d.drafted = 5;
+  d.accepted = 2;
+  d.drafted_at = {3, 2};
+  d.accepted_at = {2, 0};
+  d.lengths = {7, 1, 2};
+  d.discarded = 1;
+  d.plans = 9;
+  d.plans_given_up = 4;
+  d.draft_time = std::chrono::milliseconds{500};
+  count_scheduler(told, stats, {});
+  count_scheduler(told, stats, stats);
+  BOOST_TEST(counted(told, metric::drafts) == 3);
+  BOOST_TEST(counted(told, metric::draft_tokens) == 5);
+  BOOST_TEST(counted(told, metric::draft_tokens_accepted) == 2);
+  BOOST_TEST(counted(told, metric::draft_tokens_accepted_per_position, {"0"}) == 2);
+  BOOST_TEST(counted(told, metric::drafts_per_position, {"1"}) == 2);
+  BOOST_TEST(counted(told, metric::draft_length) == 10);
+  BOOST_TEST(counted(told, metric::draft_tokens_discarded) == 1);
+  BOOST_TEST(counted(told, metric::draft_plans, {"answered"}) == 5);
+  BOOST_TEST(counted(told, metric::draft_plans, {"given_up"}) == 4);
+  BOOST_TEST(counted(told, metric::draft_seconds, {"draft"}) == 0.5);
+  BOOST_TEST(counted(told, metric::drafter_present) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

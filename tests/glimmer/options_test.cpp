@@ -113,7 +113,39 @@ BOOST_AUTO_TEST_CASE(quantization_at_load_is_a_setting) {
 BOOST_AUTO_TEST_CASE(a_feature_that_is_not_there_is_refused_not_ignored) {
   BOOST_TEST(refusal("--quantization awq").starts_with("--quantization: "));
   BOOST_TEST(refusal("--tool-call-parser hermes").starts_with("--tool-call-parser: "));
-  BOOST_TEST(refusal("--speculative-config {}").starts_with("--speculative-config: "));
+  BOOST_TEST(refusal("--speculative-config {\"method\":\"eagle3\",\"model\":\"h\"}") ==
+             "--speculative-config: method must be \"dflash\", the only one there is");
+}
+
+BOOST_AUTO_TEST_CASE(a_drafter_is_configured_as_in_vllm_or_flag_by_flag) {
+  const auto given = parsed(
+      "--speculative-config "
+      "{\"method\":\"dflash\",\"model\":\"h\",\"num_speculative_tokens\":4,\"adaptive\":false}");
+  BOOST_TEST(given->engine.drafter.model == "h");
+  BOOST_TEST(given->engine.drafter.tokens_max == 4u);
+  BOOST_TEST(!given->engine.drafter.adaptive);
+  const auto flags = parsed("--drafter-model h --num-speculative-tokens 4 --no-adaptive-drafting");
+  BOOST_TEST(flags->engine.drafter.model == "h");
+  BOOST_TEST(flags->engine.drafter.tokens_max == 4u);
+  BOOST_TEST(!flags->engine.drafter.adaptive);
+  BOOST_TEST(!parsed("--drafter-model h --num-speculative-tokens 0")->engine.drafter.wanted());
+  BOOST_TEST(!parsed("")->engine.drafter.wanted());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_of_drafting_has_an_effect_or_is_refused) {
+  for (const auto* wrong :
+       {"{}", "[]", "{\"method\":\"dflash\"}", "{\"model\":\"h\"}",
+        "{\"method\":\"dflash\",\"model\":\"\"}",
+        "{\"method\":\"dflash\",\"model\":\"h\",\"draft_model\":1}",
+        "{\"method\":\"dflash\",\"model\":\"h\",\"num_speculative_tokens\":-1}",
+        "{\"method\":\"dflash\",\"model\":\"h\",\"num_speculative_tokens\":1.5}"})
+    BOOST_TEST(
+        refusal(std::string{"--speculative-config "} + wrong).starts_with("--speculative-config: "),
+        wrong);
+  BOOST_TEST(refusal("--num-speculative-tokens 4") ==
+             "--num-speculative-tokens has no effect without --drafter-model or "
+             "--speculative-config");
+  BOOST_TEST(refusal("--drafter-model h --executor script:x").starts_with("--executor script"));
 }
 
 BOOST_AUTO_TEST_CASE(a_config_file_sets_what_flags_may_override) {
