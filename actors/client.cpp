@@ -5,6 +5,7 @@
 
 #include "actors/messages.hpp"
 #include "engine/local_desk.hpp"
+#include "engine/step_routing.hpp"
 
 namespace glimmer {
 namespace {
@@ -46,7 +47,8 @@ caf::behavior live(client_self* self, const client_setup& setup) {
       [=, &s](message::client_request& m) {
         const auto request = s.desk.open(m.ticket, std::move(m.sink));
         if (!request) return;
-        const auto& to = s.peers.tokenizers[request->value % s.peers.tokenizers.size()];
+        const auto count = static_cast<std::uint32_t>(s.peers.tokenizers.size());
+        const auto& to = s.peers.tokenizers[tokenizer_of(*request, m.body->size(), count)];
         self->send(to,
                    message::prepare_request{*request, route::chat_completions, std::move(m.body),
                                             caf::actor_cast<caf::actor>(self)});

@@ -30,7 +30,9 @@ void crew::spawn(crew_plan& plan) {
                                      .source = metrics_source::parser + i}));
   }
   for (std::uint32_t i = 0; i < plan.tokenizers; ++i) {
-    tokenizers_.push_back(spawn_tokenizer(system, plan.intake, parsers_));
+    tokenizers_.push_back(spawn_tokenizer(
+        system, plan.intake,
+        {.parsers = parsers_, .supervisor = supervisor_, .source = metrics_source::tokenizer + i}));
   }
 }
 

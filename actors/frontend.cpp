@@ -33,6 +33,7 @@ void live(caf::actor_system& system, frontend_setup setup, std::promise<result<s
     promise.set_value(fail(listener.error()));
     return;
   }
+  shell.counts_refusals_of(**listener);
   self.become(caf::message_handler{
       [&](const message::request_refused& m) { shell.refuse(m.request, m.why); },
       [&](const message::write_bytes& m) { shell.answer(*m.pieces); },
@@ -42,10 +43,7 @@ void live(caf::actor_system& system, frontend_setup setup, std::promise<result<s
       [&](message::credits_recalled) { shell.credits_recalled(); },
       [&](const message::abort_requests& m) { shell.abort(m.wish); },
       [&](const message::rules_changed& m) { shell.change_rules(m.rules->desk); },
-      [&](message::drain) {
-        listener->reset();
-        shell.drain();
-      },
+      [&](message::drain) { shell.drain(); },  // newcomers are told 503 until the end
       [&](message::leave) { loop.stop(); }});
   promise.set_value(started{handle, (*listener)->port()});
   loop.run();

@@ -6,6 +6,7 @@
 
 #include "actors/frontend_shell.hpp"
 #include "actors/messages.hpp"
+#include "engine/step_routing.hpp"
 
 namespace glimmer {
 
@@ -26,7 +27,8 @@ void frontend_shell::carry_out(const desk_order& order) {
   using kind = desk_order::kind;
   switch (order.what) {
     case kind::prepare: {
-      const auto& to = setup_.tokenizers[order.request.value % setup_.tokenizers.size()];
+      const auto& to = setup_.tokenizers[tokenizer_of(
+          order.request, order.bytes.size(), static_cast<std::uint32_t>(setup_.tokenizers.size()))];
       self_.send(to, message::prepare_request{order.request, order.where,
                                               std::make_shared<const std::string>(order.bytes),
                                               caf::actor_cast<caf::actor>(self_.address()),

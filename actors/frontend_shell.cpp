@@ -87,11 +87,12 @@ void frontend_shell::drain() {
 }
 
 void frontend_shell::on_tick() {
+  if (listener_) desk_.connections_refused(listener_->refused());
   desk_.tick(loop_.now());
   carry_out();
-  self_.send(
-      setup_.supervisor,
-      message::metrics_published{setup_.index, std::make_shared<const metrics>(desk_.counters())});
+  auto counters = std::make_shared<metrics>(desk_.counters());
+  count_mail(*counters, self_.waiting(), setup_.index);
+  self_.send(setup_.supervisor, message::metrics_published{setup_.index, std::move(counters)});
 }
 
 }  // namespace glimmer

@@ -19,6 +19,8 @@ class frontend_shell {
   frontend_shell(loop_actor& self, event_loop& loop, frontend_setup setup);
 
   void accept(std::unique_ptr<tcp_connection> accepted);
+  /// `listener` must outlive the loop's run.
+  void counts_refusals_of(const tcp_listener& listener) { listener_ = &listener; }
   void refuse(request_id request, const error& why);
   void answer(std::span<const answer_piece> pieces);
   void state_changed(const engine_state& state) { desk_.state_changed(state); }
@@ -58,6 +60,7 @@ class frontend_shell {
   event_loop& loop_;
   frontend_setup setup_;
   front_desk desk_;
+  const tcp_listener* listener_ = nullptr;
   std::uint64_t next_connection_ = 1;
   std::map<connection_id, std::unique_ptr<socket>> sockets_;
   timer tick_;

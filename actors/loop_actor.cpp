@@ -29,6 +29,11 @@ void loop_actor::enqueue(caf::mailbox_element_ptr mail, caf::execution_unit*) {
   if (first) bell_.ring();
 }
 
+std::size_t loop_actor::waiting() {
+  const std::lock_guard guard{mutex_};
+  return mail_.size();
+}
+
 void loop_actor::drain() {
   std::vector<caf::mailbox_element_ptr> mail;
   {

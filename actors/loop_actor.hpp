@@ -49,6 +49,9 @@ class loop_actor
     if (!hide) register_at_system();
   }
 
+  /// Messages that have come and are not handled yet. Any thread.
+  std::size_t waiting();
+
   /// Ends the actor: from the loop's thread, before the loop goes.
   void close_mailbox();
 

@@ -47,6 +47,9 @@ void send_mail(parser_self* self) {
   for (const auto& [sequence, index] : mail.ends) {
     self->send(s.peers.scheduler, message::end_sequence{sequence, index});
   }
+  for (const auto request : mail.cancels) {
+    self->send(s.peers.scheduler, message::cancel_request{request, cancel_reason::sibling});
+  }
   if (!mail.windows.empty()) {
     self->send(s.peers.scheduler, message::window_returned{std::move(mail.windows)});
   }
@@ -75,9 +78,11 @@ caf::behavior live(parser_self* self, const answer_desk::config& setup, const pa
         send_mail(self);
       },
       [=, &desk](message::tick) {
+        const auto source = self->state.peers.source;
+        auto counters = std::make_shared<metrics>(desk.counters());
+        count_mail(*counters, self->mailbox().size(), source);
         self->send(self->state.peers.supervisor,
-                   message::metrics_published{self->state.peers.source,
-                                              std::make_shared<const metrics>(desk.counters())});
+                   message::metrics_published{source, std::move(counters)});
         self->delayed_send(self, publish_period, message::tick{});
       },
   };

@@ -49,10 +49,11 @@ void publish(scheduler_self* self) {
   const auto stats = self->state.core->stats();
   count_scheduler(self->state.counters, stats, std::exchange(self->state.counted, stats));
   self->state.told_idle = self->state.core->idle();
-  self->send(self->state.peers.supervisor, message::state_changed{{.scheduler = stats}});
-  self->send(self->state.peers.supervisor,
-             message::metrics_published{metrics_source::scheduler,
-                                        std::make_shared<const metrics>(self->state.counters)});
+  count_mail(self->state.counters, self->mailbox().size(), metrics_source::scheduler);
+  const auto& to = self->state.peers.supervisor;
+  self->send(to, message::state_changed{{.scheduler = stats}});
+  self->send(to, message::metrics_published{metrics_source::scheduler,
+                                            std::make_shared<metrics>(self->state.counters)});
 }
 
 void send_plan(scheduler_self* self, step_plan plan, time_point began) {

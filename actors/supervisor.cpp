@@ -89,7 +89,7 @@ void meet(supervisor_self* self, message::crew_known& crew) {
 
 void look_around(supervisor_self* self) {
   auto& s = self->state;
-  auto told = s.signs.look(s.state, s.bank.in_pool(), s.setup.log);
+  auto told = s.signs.look(s.state, {s.bank.in_pool(), self->mailbox().size()}, s.setup.log);
   pass_on(self, message::metrics_published{metrics_source::supervisor, std::move(told)});
   self->delayed_send(self, std::chrono::seconds{1}, message::tick{});
 }

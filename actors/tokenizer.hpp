@@ -2,6 +2,7 @@
 
 #include <caf/actor.hpp>
 #include <caf/fwd.hpp>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,9 +10,15 @@
 
 namespace glimmer {
 
+struct tokenizer_peers {
+  std::vector<caf::actor> parsers;
+  caf::actor supervisor;
+  std::uint32_t source = 0;  ///< of its metrics
+};
+
 /// Spawns a tokenizer: a thread that reads request bodies and hands accepted ones to the parser
-/// they are pinned to. It owns nothing; `intake` is shared by all of them.
+/// they are pinned to. It owns only its counters; `intake` is shared by all of them.
 caf::actor spawn_tokenizer(caf::actor_system& system, std::shared_ptr<const request_intake> intake,
-                           std::vector<caf::actor> parsers);
+                           tokenizer_peers peers);
 
 }  // namespace glimmer

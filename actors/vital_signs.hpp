@@ -13,8 +13,13 @@ namespace glimmer {
 /// What the supervisor tells about the whole: counters, and a line when nothing moves.
 class vital_signs {
  public:
-  /// Call about once a second. `credits_in_pool`: admission credits that no frontend holds.
-  std::shared_ptr<const metrics> look(const engine_state& state, std::size_t credits_in_pool,
+  /// What lies with the supervisor: admission credits that no frontend holds, and messages.
+  struct desk_load {
+    std::size_t credits = 0;
+    std::size_t mail = 0;
+  };
+  /// Call about once a second.
+  std::shared_ptr<const metrics> look(const engine_state& state, desk_load load,
                                       const event_log& log);
 
  private:

@@ -16,7 +16,7 @@ struct limits {
   std::size_t http_discard_bytes = 8 << 20;      ///< unwanted body read after an early answer
 
   // all connections of one frontend
-  std::size_t connections = 4096;            ///< (c) sockets; further ones are refused
+  std::size_t connections = 8192;            ///< (c) sockets; further ones are refused
   std::uint32_t header_timeout_ms = 10'000;  ///< (c) from the first byte to the end of the header
   std::uint32_t body_timeout_ms = 60'000;    ///< (c) between two reads of a body
   std::uint32_t request_timeout_ms = 0;      ///< (c) from header to last byte; 0 = no end
@@ -38,6 +38,7 @@ struct limits {
   std::uint32_t tools = 1024;
   std::uint32_t messages = 65'536;
   std::uint32_t logit_bias_entries = 1024;
+  std::size_t answer_bytes = 512 << 20;  ///< (c) an answer in one piece, as estimated at its start
 
   // one JSON text
   std::uint32_t json_depth = 256;

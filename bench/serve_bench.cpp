@@ -1,17 +1,11 @@
 // The whole server under load: scripted turns through real sockets, the load made by this process.
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,74 +13,13 @@
 
 #include "base/assert.hpp"
 #include "bench/figure.hpp"
+#include "bench/server_process.hpp"
 
 namespace glimmer {
 namespace {
 
 using clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
-
-/// A server process, ended with this object.
-class server {
- public:
-  explicit server(std::vector<std::string> command) {
-    std::array<int, 2> pipe{};
-    GLIMMER_ASSERT(::pipe(pipe.data()) == 0, "a pipe");
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(pipe[1], STDOUT_FILENO);
-      std::vector<char*> words;
-      for (auto& word : command) words.push_back(word.data());
-      words.push_back(nullptr);
-      ::execv(words[0], words.data());
-      ::_exit(127);
-    }
-    ::close(pipe[1]);
-    std::string said;
-    std::array<char, 4096> bytes;
-    const std::string mark = "http://127.0.0.1:";
-    while (said.find("/v1. ") == said.npos) {
-      const auto n = ::read(pipe[0], bytes.data(), bytes.size());
-      GLIMMER_ASSERT(n > 0, "the server starts");
-      said.append(bytes.data(), static_cast<std::size_t>(n));
-    }
-    port_ = static_cast<std::uint16_t>(std::stoi(said.substr(said.find(mark) + mark.size())));
-  }
-  ~server() {
-    ::kill(pid_, SIGTERM);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  server(const server&) = delete;
-  server& operator=(const server&) = delete;
-
-  int connect() const {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port_);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    GLIMMER_ASSERT(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0, "connects");
-    ::fcntl(fd, F_SETFL, O_NONBLOCK);
-    return fd;
-  }
-
-  /// Seconds of CPU per thread so far, the busiest first.
-  std::vector<double> cpu_seconds() const {
-    std::vector<double> out;
-    for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
-      std::ifstream file{task.path() / "schedstat"};
-      double ns = 0;
-      file >> ns;
-      out.push_back(ns / 1e9);
-    }
-    std::ranges::sort(out, std::greater{});
-    return out;
-  }
-
- private:
-  pid_t pid_ = 0;
-  std::uint16_t port_ = 0;
-};
 
 struct load_case {
   std::string_view name;
@@ -99,8 +32,7 @@ struct load_case {
 
 std::string request_of(const load_case& load) {
   if (load.body.empty()) return "GET " + load.path + " HTTP/1.1\r\nHost: a\r\n\r\n";
-  return "POST " + load.path + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" +
-         "Content-Length: " + std::to_string(load.body.size()) + "\r\n\r\n" + load.body;
+  return bytes_of({.path = load.path, .body = load.body});
 }
 
 /// A client: asks, counts what comes, asks again.
@@ -187,7 +119,7 @@ class scene {
 
   load_case load_;
   fs::path script_;
-  server up_;
+  server_process up_;
   std::vector<client> clients_;
   std::vector<pollfd> ready_;
   std::vector<char> bytes_ = std::vector<char>(1 << 16);
@@ -229,19 +161,6 @@ void measure_latency(const std::vector<std::string>& command, const load_case& l
       .add("p50_ms", ms[ms.size() / 2])
       .add("p99_ms", ms[ms.size() * 99 / 100])
       .print();
-}
-
-struct turn_shape {
-  std::size_t words = 0;
-  std::size_t per_step = 1;
-  std::size_t step_ms = 0;
-};
-
-std::string turn_of(turn_shape shape) {
-  std::string text;
-  for (std::size_t i = 0; i < shape.words; ++i) text += " a";
-  return R"({"match":"*","text":" to=user<|message|>)" + text + R"(<|eot|>","k":)" +
-         std::to_string(shape.per_step) + R"(,"delay_ms":)" + std::to_string(shape.step_ms) + "}";
 }
 
 }  // namespace

@@ -234,8 +234,12 @@ void answer_desk::finish(open_request& at, const sequence_finished& ending) {
 /// Sends what the step made of one request, and its end when no choice is left.
 void answer_desk::settle(open_request& at, time_point now) {
   at.touched = false;
-  if (at.left > 0) return send_piece(at, false);
   const auto request = at.accepted->request;
+  if (at.left > 0) {
+    // The answer is one error whatever the others bring.
+    if (at.failed && !std::exchange(at.cancelled, true)) mail_.cancels.push_back(request);
+    return send_piece(at, false);
+  }
   const bool stream = at.accepted->response.stream;
   if (at.failed && !stream) {
     mail_.refusals.push_back({request, *at.failed});

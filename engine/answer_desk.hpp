@@ -41,6 +41,7 @@ struct desk_mail {
   std::vector<answer_piece> pieces;            ///< to the frontends
   std::vector<answer_refusal> refusals;        ///< to the frontends
   std::vector<sequence_end_found> ends;        ///< to the scheduler
+  std::vector<request_id> cancels;             ///< to the scheduler: a choice failed, end the rest
   std::vector<sequence_tokens_taken> windows;  ///< to the scheduler
 };
 
@@ -88,6 +89,7 @@ class answer_desk {
     time_point last_token{};
     std::size_t left = 0;         // choices that have not ended
     std::optional<error> failed;  // the first bad ending; told at the last one
+    bool cancelled = false;       // the other choices, once one has failed
     bool touched = false;
   };
 

@@ -65,10 +65,12 @@ front_desk::front_desk(desk_config config)
 
 void front_desk::opened(connection_id id, time_point now) {
   connections_.emplace(
-      id, connection{.http = http_connection{config_.bounds, {config_.half_close_ok}, now},
+      id, connection{.http = http_connection{config_.bounds,
+                                             {.half_close_ok = config_.half_close_ok,
+                                              .one_request = draining_},
+                                             now},
                      .began = now,
                      .last_bytes = now});
-  if (draining_) connections_.at(id).http.drain(now);
 }
 
 void front_desk::received(connection_id id, std::string_view bytes, time_point now) {
@@ -112,6 +114,7 @@ void front_desk::shut_down_done(connection_id id, time_point now) {
 void front_desk::tick(time_point now) {
   end_late(now);
   tell_credits();
+  counters_.set(counters_.series(metric::connections), static_cast<double>(connections_.size()));
   std::vector<connection_id> ids;  // a connection may close itself while it is served
   for (const auto& [id, at] : connections_) ids.push_back(id);
   for (const auto id : ids) {
@@ -351,7 +354,14 @@ void front_desk::client_gone(connection& at) {
   at.request.reset();
   if (request == requests_.end()) return;
   request->second.gone = true;
-  orders_.push_back({.what = desk_order::kind::cancel, .request = request->first});
+  cancel(request->first, request->second, cancel_reason::gone);
+}
+
+/// A cancel may overtake the request it means, and is then lost. The first piece of an answer
+/// proves that the engine knows the request: one cancel from then on is enough.
+void front_desk::cancel(request_id request, open_request& open, cancel_reason reason) {
+  if (std::exchange(open.cancel_found, open.known)) return;
+  orders_.push_back({.what = desk_order::kind::cancel, .request = request, .reason = reason});
 }
 
 void front_desk::end_request(request_id request) {
@@ -380,26 +390,23 @@ void front_desk::refuse(request_id request, const error& why, time_point now) {
 void front_desk::answer(std::span<const answer_piece> pieces, time_point now) {
   for (const auto& piece : pieces) {
     const auto open = requests_.find(piece.request);
-    const auto at = open == requests_.end() || open->second.gone
-                        ? connections_.end()
-                        : connections_.find(open->second.at);
-    if (at == connections_.end()) {
-      // Nobody reads: free the window, and repeat the cancel that may have come too early.
+    if (open == requests_.end()) {
       windows_.insert(windows_.end(), piece.stands_for.begin(), piece.stands_for.end());
-      if (piece.last) {
-        end_request(piece.request);
-      } else {
-        orders_.push_back({.what = desk_order::kind::cancel, .request = piece.request});
-      }
       continue;
     }
-    // It may have come before the request it means, like that of a client that left.
-    if (open->second.ends && !piece.last) {
-      orders_.push_back({.what = desk_order::kind::cancel,
-                         .request = piece.request,
-                         .reason = *open->second.ends});
+    auto& asked = open->second;
+    asked.known = true;
+    if (!piece.last && (asked.gone || asked.ends)) {
+      cancel(piece.request, asked, asked.ends.value_or(cancel_reason::gone));
     }
-    deliver(piece, at->first, at->second, now);
+    const auto at = asked.gone ? connections_.end() : connections_.find(asked.at);
+    if (at != connections_.end()) {
+      deliver(piece, at->first, at->second, now);
+      continue;
+    }
+    // Nobody reads.
+    windows_.insert(windows_.end(), piece.stands_for.begin(), piece.stands_for.end());
+    if (piece.last) end_request(piece.request);
   }
 }
 
@@ -433,6 +440,11 @@ void front_desk::deliver(const answer_piece& piece, connection_id id, connection
 
 void front_desk::metrics_changed(std::uint32_t source, std::shared_ptr<const metrics> values) {
   others_[source] = std::move(values);
+}
+
+void front_desk::connections_refused(std::uint64_t total) {
+  const auto more = total - std::exchange(connections_refused_, total);
+  counters_.add(counters_.series(metric::connections_refused), static_cast<double>(more));
 }
 
 void front_desk::drain(time_point now) {

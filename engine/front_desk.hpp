@@ -114,7 +114,9 @@ class front_desk {
   void answer(std::span<const answer_piece> pieces, time_point now);
   void state_changed(const engine_state& state) { state_ = state; }
   void metrics_changed(std::uint32_t source, std::shared_ptr<const metrics> values);
-  /// Refuses new work from now on; idle connections are closed.
+  /// Connections that were turned away before the desk saw them, since the start.
+  void connections_refused(std::uint64_t total);
+  /// Refuses new work from now on; idle connections are closed, new ones get one answer.
   void drain(time_point now);
 
   // ---- what the rest of the house said ----
@@ -162,6 +164,8 @@ class front_desk {
     exchange_id exchange;
     abort_wish abort;  // what ends it by name
     time_point began{};
+    bool known = false;                 // the engine has spoken of it: a cancel finds it
+    bool cancel_found = false;          // one was sent since
     bool gone = false;                  // the client left; the engine's last word is still to come
     std::optional<cancel_reason> ends;  // cancelled, and its client waits for the last word
   };
@@ -184,6 +188,7 @@ class front_desk {
   http_response local_answer(route where, time_point now) const;
   void start_work(connection_id id, connection& at, exchange_id exchange);
   void client_gone(connection& at);
+  void cancel(request_id request, open_request& open, cancel_reason reason);
   void respond(connection& at, exchange_id exchange, http_response response, time_point now);
   void deliver(const answer_piece& piece, connection_id id, connection& at, time_point now);
   static void add_own_fields(const connection& at, http_response& response, time_point now);
@@ -207,6 +212,7 @@ class front_desk {
   std::size_t gates_asked_ = 0;     // the first so many are in the question under way
   engine_state state_;
   bool draining_ = false;
+  std::uint64_t connections_refused_ = 0;
   std::uint64_t next_request_;
   std::uint64_t labels_made_ = 0;
   std::map<connection_id, connection> connections_;

@@ -100,7 +100,7 @@ void front_desk::tell_credits() {
 void front_desk::end_early(request_id request, open_request& open, cancel_reason reason) {
   if (open.gone || open.ends) return;
   open.ends = reason;
-  orders_.push_back({.what = desk_order::kind::cancel, .request = request, .reason = reason});
+  cancel(request, open, reason);
 }
 
 void front_desk::serve_abort(connection& at, exchange_id exchange, time_point now) {

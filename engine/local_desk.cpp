@@ -64,7 +64,10 @@ void local_desk::answer(std::span<const answer_piece> pieces) {
       at->second.begun = true;
       at->second.sink({.bytes = cancelled ? std::string{} : piece.bytes, .last = piece.last});
     }
-    if (cancelled && !piece.last) cancels_.push_back(piece.request);  // it may have come too early
+    const bool was_known = std::exchange(at->second.known, true);
+    if (cancelled && !was_known && !piece.last) {
+      cancels_.push_back(piece.request);  // the first may have come too early
+    }
     if (!piece.last) continue;
     tickets_.erase(at->second.ticket);
     open_.erase(at);

@@ -51,6 +51,7 @@ class local_desk {
     client_ticket ticket;
     answer_sink sink;
     bool begun = false;  // a part went out
+    bool known = false;  // the engine has spoken of it: a cancel finds it
     bool cancelled = false;
   };
   std::optional<error> closed() const;

@@ -68,6 +68,9 @@ result<prepared_request> request_preparer::prepare(const generation_request& req
   cut_front(request, encoded->tokens);
   const auto max_tokens = output_room(request, encoded->tokens.size());
   if (!max_tokens) return fail(max_tokens.error());
+  if (auto fine = check_size(request, encoded->tokens.size(), *max_tokens); !fine) {
+    return fail(std::move(fine.error()));
+  }
 
   sampling_params sampling = request.sampling;
   sampling.max_tokens = *max_tokens;
@@ -150,6 +153,31 @@ result<void> request_preparer::check_ids(const sampling_params& sampling) const 
     if (auto fine = check_range("bad_words", word, bounds_.vocab_tokens); !fine) return fine;
   }
   return {};
+}
+
+/// A unary answer is kept whole until its end; log probabilities of the prompt come in one piece
+/// even in a stream. So both are bounded before anything is computed.
+result<void> request_preparer::check_size(const generation_request& request,
+                                          std::size_t prompt_tokens,
+                                          std::uint32_t max_tokens) const {
+  constexpr std::uint64_t text_bytes = 8, logprob_bytes = 80;  // of one token, as they often are
+  const auto told = [&](std::optional<std::uint32_t> top) {
+    return top ? (*top + 1) * logprob_bytes : 0;
+  };
+  const auto& response = request.response;
+  const std::uint64_t tokens =
+      response.stream ? 0 : std::uint64_t{max_tokens} * response.sequences();
+  const auto bytes = tokens * (text_bytes + told(request.sampling.logprobs)) +
+                     prompt_tokens * told(request.sampling.prompt_logprobs);
+  if (bytes <= bounds_.answer_bytes) return {};
+  return fail({error_kind::bad_request, "answer_too_large",
+               tokens > 0 ? "max_tokens" : "prompt_logprobs",
+               fmt::format("The answer could grow to about {} bytes in one piece ({} tokens with "
+                           "their log probabilities); this server keeps at most {}. Ask for a "
+                           "stream, a smaller max_tokens, fewer choices or fewer log "
+                           "probabilities.",
+                           bytes, tokens + (request.sampling.prompt_logprobs ? prompt_tokens : 0),
+                           bounds_.answer_bytes)});
 }
 
 /// A word may begin a text or follow a blank: both ways of writing it are kept out.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace glimmer {
 namespace {
@@ -48,7 +49,24 @@ void count_drafting(metrics& into, const drafting_stats& d, const drafting_stats
   }
 }
 
+/// {actor="parser", index="1"}, or the actor alone where there is one.
+metric_labels actor_labels(std::uint32_t source) {
+  if (source == metrics_source::scheduler) return {{"actor", "scheduler"}};
+  if (source == metrics_source::supervisor) return {{"actor", "supervisor"}};
+  constexpr std::pair<std::uint32_t, const char*> kinds[] = {
+      {metrics_source::tokenizer, "tokenizer"},
+      {metrics_source::frontend, "frontend"},
+      {metrics_source::parser, "parser"}};  // the highest first number first
+  const auto* kind = kinds;
+  while (source < kind->first) ++kind;
+  return {{"actor", kind->second}, {"index", std::to_string(source - kind->first)}};
+}
+
 }  // namespace
+
+void count_mail(metrics& into, std::size_t waiting, std::uint32_t source) {
+  tell(into, metric::actor_mailbox_depth, actor_labels(source), static_cast<double>(waiting));
+}
 
 void count_scheduler(metrics& into, const scheduler_stats& stats, const scheduler_stats& before) {
   tell(into, metric::requests_running, {}, stats.running);

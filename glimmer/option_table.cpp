@@ -403,6 +403,8 @@ constexpr auto rows = std::to_array<row>({
      limit<&limits::requests_in_flight, 1, million>, live},
     {"max-num-queued-tokens", "limits", arity::one, "prompt tokens admitted, not yet computed",
      limit<&limits::queued_tokens, 1, std::uint64_t{1} << 40>, live},
+    {"max-answer-bytes", "limits", arity::one, "an answer in one piece, as estimated at its start",
+     limit<&limits::answer_bytes, 1024, std::uint64_t{1} << 40>},
     {"header-timeout-ms", "limits", arity::one, "first byte to end of header",
      limit<&limits::header_timeout_ms, 1, 86'400'000>, live},
     {"body-timeout-ms", "limits", arity::one, "between two pieces of a body",

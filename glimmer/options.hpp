@@ -35,7 +35,7 @@ struct server_options {
 
   // actors
   std::uint32_t frontends = 1;
-  std::uint32_t tokenizers = 1;
+  std::uint32_t tokenizers = 2;  ///< one for long bodies, one for short ones
   std::uint32_t parsers = 1;
 
   engine_settings engine;

@@ -20,8 +20,9 @@ struct listen_address {
 struct listen_options {
   listen_address address;
   bool share_port = false;  ///< SO_REUSEPORT: several listeners, the kernel spreads connections
-  std::size_t connections_max = 4096;  ///< further ones are accepted and closed at once
-  int backlog = 1024;
+  std::size_t connections_max = 8192;  ///< further ones are accepted and closed at once
+  /// Connections that wait to be accepted; the system caps it (net.core.somaxconn, 4096).
+  int backlog = 4096;
 };
 
 /// Whether a server could listen there alone. Ask once before listeners that share a port: they

@@ -28,7 +28,7 @@ void release(std::string& text) {
 
 http_connection::http_connection(const limits& bounds, http_connection_options options,
                                  time_point now)
-    : bounds_{bounds}, options_{options}, parser_{bounds} {
+    : bounds_{bounds}, options_{options}, parser_{bounds}, draining_{options.one_request} {
   deadline_ = now + milliseconds(bounds_.idle_timeout_ms);
 }
 

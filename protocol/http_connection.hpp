@@ -37,6 +37,7 @@ struct http_action {
 
 struct http_connection_options {
   bool half_close_ok = false;  ///< else a client that ends its direction is taken as gone
+  bool one_request = false;    ///< the connection ends behind the first answer
 };
 
 /// The server's side of one HTTP/1.x connection, without socket and clock.

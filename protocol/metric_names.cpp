@@ -95,7 +95,7 @@ constexpr std::array<metric_definition, static_cast<std::size_t>(metric::count)>
     {metric::actor_mailbox_depth, gauge, "glimmer_actor_mailbox_depth",
      "Messages waiting for an actor.", none},
     {metric::tokenize_seconds, histogram, "glimmer_tokenize_seconds",
-     "Time to tokenise one prompt.", fine_seconds},
+     "Time to read, render and tokenise one request.", fine_seconds},
     {metric::render_seconds, histogram, "glimmer_render_seconds",
      "Time to render one chat template.", fine_seconds},
     {metric::step_seconds, histogram, "glimmer_step_seconds", "Time of one executor step.",

@@ -46,7 +46,7 @@ enum class metric : std::uint8_t {
   http_requests,          ///< method, status ("2xx"), handler
   http_request_duration,  ///< method, handler
   // our own
-  actor_mailbox_depth,  ///< actor
+  actor_mailbox_depth,  ///< actor, index
   tokenize_seconds,
   render_seconds,
   step_seconds,         ///< phase

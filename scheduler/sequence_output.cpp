@@ -21,6 +21,7 @@ std::string_view to_string(cancel_reason reason) {
     case cancel_reason::abort: return "abort";
     case cancel_reason::parked: return "parked";
     case cancel_reason::shutdown: return "shutdown";
+    case cancel_reason::sibling: return "sibling";
   }
   return "unknown";
 }

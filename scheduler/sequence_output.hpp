@@ -27,6 +27,7 @@ enum class cancel_reason : std::uint8_t {
   abort,     ///< asked for by id
   parked,    ///< the client has not read for too long
   shutdown,  ///< the server leaves
+  sibling,   ///< another choice of its request ended in an error
 };
 
 std::string_view to_string(end_cause cause);

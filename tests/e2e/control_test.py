@@ -4,13 +4,15 @@
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import tempfile
 import unittest
 import urllib.request
 from pathlib import Path
 
-from daemon import Daemon, chat
+from crowd import http_post
+from daemon import Daemon, chat, read_all
 
 LONG = chat(max_tokens=4000)
 
@@ -211,9 +213,8 @@ class SignalTest(Case):
                                  chat(max_tokens=60_000, stream=True))
             self.running(daemon)
             daemon.terminate()
-            with self.assertRaises(OSError):  # the port closes: the first one was understood
-                while True:
-                    daemon.socket().close()
+            while daemon.post("/v1/chat/completions", chat(max_tokens=1))[0] != 503:
+                pass  # until the first one was understood
             daemon.terminate()
             _, log = daemon.process.communicate(timeout=60)
             self.assertEqual(daemon.process.returncode, 1, log)
@@ -223,7 +224,36 @@ class SignalTest(Case):
                 pass
 
 
+    def test_who_comes_during_a_drain_is_told_503_and_when_to_come_again(self):
+        daemon = self.start("--max-model-len", "65536", "--api-server-count", "2")
+        with daemon.socket() as stream:
+            body = json.dumps(chat(max_tokens=20_000, stream=True)).encode()
+            stream.sendall(http_post("/v1/chat/completions", body))
+            stream.recv(1)
+            daemon.terminate()
+            while daemon.post("/v1/chat/completions", chat(max_tokens=1))[0] != 503:
+                pass
+            with daemon.socket() as late:
+                late.sendall(http_post("/v1/chat/completions", json.dumps(chat()).encode()))
+                answer = read_all(late)  # and the connection ends
+            self.assertTrue(answer.startswith(b"HTTP/1.1 503"), answer)
+            self.assertIn(b"retry-after: ", answer)
+            self.assertIn(b'"code":"draining"', answer)
+        self.assertEqual(daemon.process.wait(60), 0)  # nothing open any more
+
+
 class MetricTest(Case):
+    def test_every_actor_tells_how_much_mail_waits(self):
+        daemon = self.start("--parser-count", "2", "--api-server-count", "2")
+        told = {("scheduler", ""), ("supervisor", "")} | {
+            (actor, str(i)) for actor in ("parser", "frontend", "tokenizer") for i in range(2)}
+        while True:
+            found = re.findall(r'glimmer_actor_mailbox_depth{actor="(\w+)"(?:,index="(\d+)")?} '
+                               r"(\d+)", daemon.get("/metrics")[1])
+            if {(actor, index) for actor, index, _ in found} == told:
+                break
+        self.assertLess(max(int(depth) for *_, depth in found), 100)
+
     def test_steps_are_timed_in_their_parts(self):
         daemon = self.start()
         daemon.post("/v1/chat/completions", chat())

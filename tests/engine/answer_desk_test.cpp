@@ -23,6 +23,7 @@ struct parlour {
   std::map<request_id, std::size_t> ends;  // last pieces and refusals
   std::vector<error> refusals;
   std::vector<sequence_end_found> found;
+  std::vector<request_id> cancels;
 
   sequence_request open(response_options response, request_id request = request_1) {
     accepted_request accepted{.request = request, .answer_id = "chatcmpl-1", .arrived = start};
@@ -71,6 +72,7 @@ struct parlour {
     }
     for (const auto& [sequence, tokens] : mail.windows) returned[sequence] += tokens;
     found.insert(found.end(), mail.ends.begin(), mail.ends.end());
+    cancels.insert(cancels.end(), mail.cancels.begin(), mail.cancels.end());
   }
   bool says(std::string_view part) { return bytes[request_1].find(part) != std::string::npos; }
   double ended(std::string_view reason) const {
@@ -157,12 +159,26 @@ BOOST_AUTO_TEST_CASE(a_failed_unary_answer_is_a_refusal_and_a_failed_stream_ends
 BOOST_AUTO_TEST_CASE(a_request_of_several_choices_ends_with_its_last_one) {
   parlour p;
   p.admit({.stream = true, .choices = 2});
+  p.end(end_cause::stop_token, 1);
+  BOOST_TEST(p.ends[request_1] == 0u);
+  p.end(end_cause::stop_token, 0);
+  BOOST_TEST(p.ends[request_1] == 1u);
+  BOOST_TEST(p.cancels.empty());
+}
+
+BOOST_AUTO_TEST_CASE(when_a_choice_fails_the_others_are_cancelled_and_the_answer_is_one_error) {
+  parlour p;
+  p.admit({.stream = true, .choices = 3});
   p.end(end_cause::error, 1);
   BOOST_TEST(p.ends[request_1] == 0u);
   p.say(" to=user<|message|>Hello", 0);
-  p.end(end_cause::stop_token, 0);
+  p.end(end_cause::cancelled, 0);
+  p.end(end_cause::cancelled, 2);
+  BOOST_REQUIRE(p.cancels.size() == 1u);
+  BOOST_TEST((p.cancels.front() == request_1));
   BOOST_TEST(p.ends[request_1] == 1u);
-  BOOST_TEST(p.says("\"error\""));
+  BOOST_TEST(p.says("could not compute"));
+  BOOST_TEST(!p.says("Hello"));
 }
 
 BOOST_AUTO_TEST_CASE(endings_are_counted_by_sequence_and_reason) {

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_drains_meanwhile_opens_no_gate) {
   BOOST_TEST(c.holds("draining"));
 }
 
-BOOST_AUTO_TEST_CASE(an_abort_cancels_and_is_repeated_until_the_engine_has_let_go) {
+BOOST_AUTO_TEST_CASE(an_abort_cancels_and_is_repeated_when_the_engine_knows_the_request) {
   counter c{{}};
   c.receive(chat("x-request-id: mine\r\n"));
   const auto request = c.last(kind::prepare).request;

@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include "tests/engine/counted.hpp"
+
 namespace glimmer {
 namespace {
 
@@ -147,14 +149,16 @@ BOOST_AUTO_TEST_CASE(a_unary_client_that_leaves_is_noticed_too) {
   BOOST_TEST(w.count(kind::cancel) == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_cancel_that_came_too_early_is_repeated) {
+BOOST_AUTO_TEST_CASE(a_cancel_that_came_too_early_is_repeated_once) {
   world w;
   w.receive(chat());
   const auto request = w.last_request();
   w.desk.lost(socket_1, w.now);
   w.look();
-  w.answer({.request = request, .bytes = "data: role\n\n", .stream = true});
-  BOOST_TEST(w.count(kind::cancel) == 2u);
+  for (int i = 0; i < 50; ++i) {  // whatever was on its way
+    w.answer({.request = request, .bytes = "data: 1\n\n", .stream = true});
+    BOOST_TEST(w.count(kind::cancel) == 2u);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(beyond_its_credits_a_frontend_answers_429_before_the_body) {
@@ -269,6 +273,29 @@ BOOST_AUTO_TEST_CASE(while_draining_new_work_is_503_and_open_work_ends) {
   w.answer({.request = request, .bytes = "{}", .last = true});
   BOOST_TEST(w.holds("HTTP/1.1 200"));
   BOOST_TEST(w.desk.open_requests() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_while_draining_is_told_when_to_come_again_and_nothing_else) {
+  world w;
+  w.receive(chat());
+  w.desk.drain(w.now);
+  w.desk.opened(socket_2, w.now);
+  w.receive(chat() + chat(), socket_2);
+  BOOST_TEST(w.holds("HTTP/1.1 503", socket_2));
+  BOOST_TEST(w.holds("retry-after: ", socket_2));
+  BOOST_TEST(w.holds("connection: close", socket_2));
+  BOOST_TEST(w.sent[2].find("HTTP/1.1", 1) == std::string::npos);  // one answer
+  BOOST_TEST(w.count(kind::shut_down) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(connections_are_counted_and_so_are_those_turned_away) {
+  world w;
+  w.desk.opened(socket_2, w.now);
+  w.desk.connections_refused(3);
+  w.desk.connections_refused(5);
+  w.desk.tick(w.now);
+  BOOST_TEST(counted(w.desk.counters(), metric::connections) == 2);
+  BOOST_TEST(counted(w.desk.counters(), metric::connections_refused) == 5);
 }
 
 BOOST_AUTO_TEST_CASE(the_clients_request_id_comes_back_and_a_foul_one_does_not) {

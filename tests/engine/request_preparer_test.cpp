@@ -133,6 +133,30 @@ BOOST_AUTO_TEST_CASE(a_prompt_without_room_for_an_answer_is_refused_with_the_num
   refused(preparer(99), request);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_that_could_grow_too_large_in_one_piece_is_refused_at_once) {
+  const request_preparer small{test::release_like(), {4096, vocab, 1 << 20}};
+  auto request = tokens_of(10);
+  request.has_max_tokens = true;
+  request.sampling.max_tokens = 2000;
+  prepared(small, request);
+  request.sampling.logprobs = 20;
+  const auto told = refused(small, request);
+  BOOST_TEST(told.code == "answer_too_large");
+  BOOST_TEST(told.param == "max_tokens");
+  BOOST_TEST(told.text.find("3376000 bytes") != std::string::npos);
+  BOOST_TEST(told.text.find("1048576") != std::string::npos);
+  request.response.stream = true;  // told as it comes
+  prepared(small, request);
+  request.prompt = tokens_of(1000).prompt;  // but those of the prompt come in one piece
+  request.sampling.prompt_logprobs = 20;
+  BOOST_TEST(refused(small, request).param == "prompt_logprobs");
+  request.response.stream = false;
+  request.sampling = {.max_tokens = 2000};
+  request.response.choices = 66;
+  BOOST_TEST(refused(small, request).code == "answer_too_large");
+  prepared(preparer(), request);
+}
+
 BOOST_AUTO_TEST_CASE(ids_beyond_the_vocabulary_are_refused_by_field) {
   const auto field = [](auto change) {
     for (const token_id wrong : {-1, static_cast<token_id>(vocab)}) {

@@ -48,6 +48,19 @@ BOOST_AUTO_TEST_CASE(prompt_tokens_are_told_by_where_they_came_from) {
   BOOST_TEST(counted(told, metric::parked_sequences) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(mail_is_told_by_actor_and_number) {
+  metrics into;
+  count_mail(into, 4, metrics_source::scheduler);
+  count_mail(into, 3, metrics_source::parser + 1);
+  count_mail(into, 2, metrics_source::parser + 1);
+  count_mail(into, 7, metrics_source::tokenizer);
+  count_mail(into, 9, metrics_source::frontend + 12);
+  BOOST_TEST(counted(into, metric::actor_mailbox_depth, {"scheduler"}) == 4);
+  BOOST_TEST(counted(into, metric::actor_mailbox_depth, {"parser", "1"}) == 2);
+  BOOST_TEST(counted(into, metric::actor_mailbox_depth, {"tokenizer", "0"}) == 7);
+  BOOST_TEST(counted(into, metric::actor_mailbox_depth, {"frontend", "12"}) == 9);
+}
+
 BOOST_AUTO_TEST_CASE(pools_of_no_block_are_not_full) {
   metrics told;
   count_scheduler(told, {}, {});

@@ -1,12 +1,28 @@
 #include "engine/step_routing.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <set>
 
 #include "base/random.hpp"
 
 namespace glimmer {
 
 BOOST_AUTO_TEST_SUITE(step_routing_test)
+
+BOOST_AUTO_TEST_CASE(a_short_body_is_never_read_behind_a_long_one) {
+  for (std::uint32_t tokenizers = 1; tokenizers <= 7; ++tokenizers) {
+    std::set<std::size_t> by_long, by_short;
+    for (std::uint64_t id = 1; id < 100; ++id) {
+      by_long.insert(tokenizer_of({id}, 200'000, tokenizers));
+      by_short.insert(tokenizer_of({id}, 300, tokenizers));
+    }
+    auto all = by_long;
+    all.merge(std::set{by_short});
+    BOOST_TEST(all.size() == tokenizers);  // nobody is idle for ever
+    BOOST_TEST(*all.rbegin() == tokenizers - 1);
+    if (tokenizers > 1) BOOST_TEST(by_long.size() + by_short.size() == tokenizers);
+  }
+}
 
 BOOST_AUTO_TEST_CASE(a_parser_without_a_share_gets_nothing) {
   const auto shares = route_step({{{.id = {1}, .request = {4}}}, {{.id = {2}, .request = {7}}}}, 3);

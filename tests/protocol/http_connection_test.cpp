@@ -326,6 +326,14 @@ BOOST_AUTO_TEST_CASE(a_peer_that_never_ends_is_not_waited_for_long) {
   BOOST_TEST(peer.told == "gate1 request1 shut close ");
 }
 
+BOOST_AUTO_TEST_CASE(a_connection_for_one_request_ends_behind_its_answer) {
+  http_peer peer{{}, {.one_request = true}};
+  peer.feed(get_request + get_request);
+  BOOST_TEST(peer.answer("a"));
+  BOOST_TEST(peer.wire == answer_text("a", false));
+  BOOST_TEST(peer.told == "gate1 request1 shut ");
+}
+
 BOOST_AUTO_TEST_CASE(draining_lets_the_request_in_work_finish_and_nothing_follow) {
   http_peer idle;
   idle.connection.drain(idle.now);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "tests/simulation/dice.hpp"
 
@@ -11,24 +12,30 @@ std::uint64_t content_after(std::uint64_t content, token_id token) {
   return mix(content ^ mix(static_cast<std::uint64_t>(token) + 1));
 }
 
+token_id babble(const sampling_params&, next_word next) {
+  return static_cast<token_id>(next.chance % 64);
+}
+
 token_id token_after(std::uint64_t content, const sampling_params& params,
-                     std::uint32_t output_index) {
-  return static_cast<token_id>(mix(content ^ mix(params.seed) ^ output_index) % 64);
+                     std::uint32_t output_index, const voice& says) {
+  return says(params, {mix(content ^ mix(params.seed) ^ output_index), output_index});
 }
 
 std::vector<token_id> solo_stream(const std::vector<token_id>& prompt,
-                                  const sampling_params& params, std::uint32_t count) {
+                                  const sampling_params& params, std::uint32_t count,
+                                  const voice& says) {
   std::uint64_t content = 0;
   for (const auto token : prompt) content = content_after(content, token);
   std::vector<token_id> output;
   while (output.size() < count) {
-    output.push_back(token_after(content, params, static_cast<std::uint32_t>(output.size())));
+    output.push_back(token_after(content, params, static_cast<std::uint32_t>(output.size()), says));
     content = content_after(content, output.back());
   }
   return output;
 }
 
-fake_executor::fake_executor(const scheduler_config& config) : config_{config} {
+fake_executor::fake_executor(const scheduler_config& config, voice says)
+    : config_{config}, says_{std::move(says)} {
   restart();
 }
 
@@ -150,7 +157,7 @@ sequence_tokens fake_executor::run_rows(const step_plan& plan, const sequence_ro
 
 void fake_executor::sample(sampler& s, sequence_tokens& got) const {
   const auto index = static_cast<std::uint32_t>(s.tokens.size()) - s.prompt_size;
-  const auto token = token_after(s.contents.back(), *s.params, index);
+  const auto token = token_after(s.contents.back(), *s.params, index, says_);
   got.tokens.push_back(token);
   if (s.params->logprobs) {
     got.logprobs.push_back({.token = token, .logprob = -float(index), .top = {}});

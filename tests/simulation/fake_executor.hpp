@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -15,19 +16,29 @@ namespace glimmer {
 
 /// What a sequence's KV at a position should be: a hash of all tokens up to it.
 std::uint64_t content_after(std::uint64_t content, token_id token);
+/// What an executor says: `chance` is drawn from the seed and everything before.
+struct next_word {
+  std::uint64_t chance = 0;
+  std::uint32_t output_index = 0;
+};
+using voice = std::function<token_id(const sampling_params&, next_word)>;
+/// One of 64 tokens.
+token_id babble(const sampling_params& params, next_word next);
+
 /// The token at `output_index`, drawn from the seed and everything before.
 token_id token_after(std::uint64_t content, const sampling_params& params,
-                     std::uint32_t output_index);
+                     std::uint32_t output_index, const voice& says = babble);
 /// The first `count` output tokens of a sequence that has the engine for itself.
 std::vector<token_id> solo_stream(const std::vector<token_id>& prompt,
-                                  const sampling_params& params, std::uint32_t count);
+                                  const sampling_params& params, std::uint32_t count,
+                                  const voice& says = babble);
 
 /// An executor without a model. Its KV cells hold hashes of the whole prefix, and each row checks
 /// every cell it may see, through the block tables it was given: a block shared wrongly, released
 /// too early, not copied, or not recomputed shows at once. Collects the first complaint.
 class fake_executor {
  public:
-  explicit fake_executor(const scheduler_config& config);
+  explicit fake_executor(const scheduler_config& config, voice says = babble);
 
   step_result run(const step_plan& plan);
   /// A new device: all KV and samplers are gone.
@@ -61,6 +72,7 @@ class fake_executor {
   void append(sampler& s, token_id token) const;
 
   scheduler_config config_;
+  voice says_;
   std::array<cells, kv_group_count> kv_;
   std::unordered_map<sequence_id, sampler> samplers_;
   std::unordered_set<std::uint64_t> written_;  // cells written in this step

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Shows that the simulation can fail: plants one fault at a time into the scheduler and expects
-the worlds to complain. Usage: mutations.py SOURCE_ROOT WORK_FOLDER [NAME]
+"""Shows that the simulation can fail: plants one fault at a time and expects worlds and houses to
+complain. Usage: mutations.py SOURCE_ROOT BUILD_FOLDER [NAME]
 
-Not part of the tests, because each fault costs a compilation. Prints one line per fault and ends
-with the number that nobody noticed.
+BUILD_FOLDER holds a built test_simulation; only the faulty file is compiled anew. Not part of the
+tests, because each fault costs a compilation. Prints one line per fault and ends with the number
+that nobody noticed.
 """
 import os
 import pathlib
-import shutil
+import shlex
 import subprocess
 import sys
+import tempfile
 
-# name, file, the honest text, the planted fault
+# name, file (of scheduler/ where no folder is named), the honest text, the planted fault
 FAULTS = [
     ("blocks of an ended sequence are kept", "scheduler.cpp",
      "  blocks_.release_all(s.blocks);\n  if (s.on_executor) dropped_.push_back(s.id);\n  sequences_",
@@ -111,57 +113,79 @@ FAULTS = [
      "return token < 0 || token >= config_.drafting.vocab_size;", "return token < -1;"),
     ("queued tokens are not given back", "scheduler.cpp",
      "      queue_.tokens -= s.queued_tokens;\n", ""),
+    # ---- beyond the scheduler ------------------------------------------------------------------
+    ("a cancel that came too early is not repeated", "engine/front_desk.cpp",
+     "        orders_.push_back({.what = desk_order::kind::cancel, .request = piece.request});\n", ""),
+    ("tokens for a client that has gone are not given back", "engine/front_desk.cpp",
+     "      windows_.insert(windows_.end(), piece.stands_for.begin(), piece.stands_for.end());\n",
+     ""),
+    ("a request that ended keeps its credit", "engine/front_desk.cpp",
+     "if (requests_.erase(request) > 0) free_credit();", "requests_.erase(request);"),
+    ("tokens are given back each time something is written", "engine/front_desk.cpp",
+     "  marks.erase(marks.begin(), open);\n", ""),
+    ("only the first who waits at the gate is served", "engine/front_desk_control.cpp",
+     "while (!gates_.empty() && may_answer())", "if (!gates_.empty() && may_answer())"),
+    ("a client that leaves at the gate keeps its credit", "engine/front_desk.cpp",
+     "  release_credit(at);\n  if (!at.request) return;", "  if (!at.request) return;"),
+    ("credits that were returned are kept too", "engine/credit_pool.cpp",
+     "  held_ -= back;\n", ""),
+    ("held tokens keep their window", "engine/answer_desk.cpp",
+     "    mail_.windows.insert(mail_.windows.end(), at.stands_for.begin(), at.stands_for.end());\n"
+     "    at.stands_for.clear();", "    at.stands_for.clear();"),
+    ("tokens behind the end that was found are shown", "engine/answer_desk.cpp",
+     "if (one.found_end || at.failed) return;", "if (at.failed) return;"),
+    ("an answer ends when its first choice does", "engine/answer_desk.cpp",
+     "  if (at.left > 0) {\n", "  if (at.left > 8) {\n"),
+    ("a body that comes in pieces loses one", "protocol/http_connection.cpp",
+     "if (phase_ == phase::body) body_ += parser_.data();",
+     "if (phase_ == phase::body && body_read_ != 77) body_ += parser_.data();"),
 ]
 
 COMPILE = ["g++", "-std=c++23", "-O1", "-DBOOST_TEST_DYN_LINK", "-Wno-unused", "-I."]
 
 
-def objects(root, folder, sources):
-    made = []
-    for source in sources:
-        made.append(str(folder / (str(source).replace("/", "_") + ".o")))
-        subprocess.run(COMPILE + ["-c", str(source), "-o", made[-1]], cwd=root, check=True)
-    return made
+def link_command(build):
+    """How the honest program is linked."""
+    told = subprocess.run(["ninja", "-C", build, "-t", "commands", "tests/simulation/test_simulation"],
+                          capture_output=True, text=True, check=True).stdout
+    return shlex.split(next(line for line in reversed(told.splitlines())
+                            if "-o tests/simulation/test_simulation" in line))
+
+
+def notices(root, build, link, fault, work):
+    """Whether the simulation complains; None when the honest text is not there."""
+    _, file, old, new = fault
+    path = root / (file if "/" in file else f"scheduler/{file}")
+    text = path.read_text()
+    if text.count(old) != 1:
+        return None
+    planted = work / f"planted_{path.name}"
+    planted.write_text(text.replace(old, new))
+    subprocess.run(COMPILE + ["-c", planted, "-o", work / "planted.o"], cwd=root, check=True)
+    command = [str(work / "worlds") if word == "tests/simulation/test_simulation" else word
+               for word in link]
+    command.insert(1, str(work / "planted.o"))  # before the library that holds the honest one
+    subprocess.run(command, cwd=build, check=True)
+    try:
+        return subprocess.run([work / "worlds"], capture_output=True, timeout=100,
+                              env=dict(os.environ, GLIMMER_SEEDS="300")).returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
 
 
 def main():
-    root, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    root, build = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     only = sys.argv[3] if len(sys.argv) > 3 else ""
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    tree = work / "tree"
-    for room in ("base", "scheduler", "tests/simulation"):
-        shutil.copytree(root / room, tree / room)
-    shutil.copy(root / "tests/main.cpp", tree / "tests/main.cpp")
-    relative = [p.relative_to(tree) for p in sorted(tree.glob("scheduler/*.cpp"))]
-    others = [p.relative_to(tree) for p in sorted(tree.glob("tests/**/*.cpp"))]
-    others += [pathlib.Path("base/assert.cpp"), pathlib.Path("base/error.cpp")]
-    honest = dict(zip(relative, objects(tree, work, relative)))
-    rest = objects(tree, work, others)
+    link = link_command(build)
     unnoticed = 0
-    for name, file, old, new in FAULTS:
-        if only not in name:
-            continue
-        path = tree / "scheduler" / file
-        text = path.read_text()
-        if text.count(old) != 1:
-            print(f"STALE      {name}: the honest text occurs {text.count(old)} times")
-            unnoticed += 1
-            continue
-        path.write_text(text.replace(old, new))
-        planted = objects(tree, tree, [pathlib.Path("scheduler") / file])
-        path.write_text(text)
-        linked = planted + [o for p, o in honest.items() if p.name != file] + rest
-        program = work / "worlds"
-        subprocess.run(["g++", "-o", program] + linked + ["-lboost_unit_test_framework", "-lfmt"],
-                       check=True)
-        try:
-            noticed = subprocess.run([program], capture_output=True, timeout=60,
-                                     env=dict(os.environ, GLIMMER_SEEDS="1500")).returncode != 0
-        except subprocess.TimeoutExpired:
-            noticed = True
-        print(f"{'noticed' if noticed else 'UNNOTICED':10} {name}", flush=True)
-        unnoticed += not noticed
+    with tempfile.TemporaryDirectory() as folder:
+        for fault in FAULTS:
+            if only not in fault[0]:
+                continue
+            found = notices(root, build, link, fault, pathlib.Path(folder))
+            word = "STALE" if found is None else "noticed" if found else "UNNOTICED"
+            print(f"{word:10} {fault[0]}", flush=True)
+            unnoticed += not found
     print(f"{unnoticed} unnoticed")
     sys.exit(unnoticed > 0)
 

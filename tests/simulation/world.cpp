@@ -368,4 +368,12 @@ std::map<std::uint64_t, std::vector<token_id>> world::streams() const {
   return all;
 }
 
+std::uint64_t world::digest() const {
+  std::uint64_t out = events_;
+  for (const auto& [id, s] : streams_) {
+    for (const auto token : s.tokens) out = mix(out ^ static_cast<std::uint64_t>(token));
+  }
+  return out;
+}
+
 }  // namespace glimmer

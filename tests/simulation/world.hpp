@@ -34,6 +34,8 @@ class world {
   /// Every stream as its client saw it, by sequence: what must not depend on chance in the
   /// engine.
   std::map<std::uint64_t, std::vector<token_id>> streams() const;
+  /// Of all streams and the number of events: the same seed lives the same life.
+  std::uint64_t digest() const;
   const scheduler_stats& last_stats() const { return last_stats_; }
   const fake_drafter& drafter() const { return drafter_; }
   std::uint64_t events() const { return events_; }
