@@ -90,8 +90,11 @@ void frontend_shell::on_tick() {
   if (listener_) desk_.connections_refused(listener_->refused());
   desk_.tick(loop_.now());
   carry_out();
+  auto mail = std::make_shared<metrics>();
+  count_mail(*mail, self_.waiting(), setup_.index);
   auto counters = std::make_shared<metrics>(desk_.counters());
-  count_mail(*counters, self_.waiting(), setup_.index);
+  counters->merge(*mail);
+  desk_.metrics_changed(setup_.index, std::move(mail));  // nobody else tells it to this desk
   self_.send(setup_.supervisor, message::metrics_published{setup_.index, std::move(counters)});
 }
 

@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(when_a_choice_fails_the_others_are_cancelled_and_the_answer
   BOOST_REQUIRE(p.cancels.size() == 1u);
   BOOST_TEST((p.cancels.front() == request_1));
   BOOST_TEST(p.ends[request_1] == 1u);
-  BOOST_TEST(p.says("could not compute"));
+  BOOST_TEST(p.says("\"error\""));
   BOOST_TEST(!p.says("Hello"));
 }
 
