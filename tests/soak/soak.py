@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mixed load on a running server, with clients that leave, lag, abort and err.
 
-Usage: soak.py SECONDS [SEED]     GLIMMERD, GLIMMER_MODEL and PYTHONPATH=tests/e2e say what runs
+Usage: soak.py [SECONDS [SEED]]     GLIMMERD, GLIMMER_MODEL and PYTHONPATH=tests/e2e say what runs
 
 Fails on any answer that should not be, on memory that grows by more than 2 % between marks once
 all is warm, on books that are not idle at the end, and on a word in the log. Marks are a minute
@@ -213,7 +213,7 @@ def soak(seconds, seed):
 
 
 if __name__ == "__main__":
-    run_seconds = int(sys.argv[1])
+    run_seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     run_seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
     faulthandler.cancel_dump_traceback_later()
     faulthandler.dump_traceback_later(run_seconds + 300, exit=True)
