@@ -64,13 +64,13 @@ front_desk::front_desk(desk_config config)
 // ---- sockets -----------------------------------------------------------------------------------
 
 void front_desk::opened(connection_id id, time_point now) {
-  connections_.emplace(
-      id, connection{.http = http_connection{config_.bounds,
-                                             {.half_close_ok = config_.half_close_ok,
-                                              .one_request = draining_},
-                                             now},
-                     .began = now,
-                     .last_bytes = now});
+  connections_.emplace(id,
+                       connection{.http = http_connection{config_.bounds,
+                                                          {.half_close_ok = config_.half_close_ok,
+                                                           .one_request = draining_},
+                                                          now},
+                                  .began = now,
+                                  .last_bytes = now});
 }
 
 void front_desk::received(connection_id id, std::string_view bytes, time_point now) {

@@ -115,10 +115,10 @@ FAULTS = [
      "      queue_.tokens -= s.queued_tokens;\n", ""),
     # ---- beyond the scheduler ------------------------------------------------------------------
     ("a cancel that came too early is not repeated", "engine/front_desk.cpp",
-     "        orders_.push_back({.what = desk_order::kind::cancel, .request = piece.request});\n", ""),
+     "      cancel(piece.request, asked, asked.ends.value_or(cancel_reason::gone));\n", ""),
     ("tokens for a client that has gone are not given back", "engine/front_desk.cpp",
-     "      windows_.insert(windows_.end(), piece.stands_for.begin(), piece.stands_for.end());\n",
-     ""),
+     "    windows_.insert(windows_.end(), piece.stands_for.begin(), piece.stands_for.end());\n"
+     "    if (piece.last)", "    if (piece.last)"),
     ("a request that ended keeps its credit", "engine/front_desk.cpp",
      "if (requests_.erase(request) > 0) free_credit();", "requests_.erase(request);"),
     ("tokens are given back each time something is written", "engine/front_desk.cpp",
