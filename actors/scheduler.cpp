@@ -46,14 +46,14 @@ void deliver(scheduler_self* self, committed step) {
 }
 
 void publish(scheduler_self* self) {
-  const auto stats = self->state.core->stats();
-  count_scheduler(self->state.counters, stats, std::exchange(self->state.counted, stats));
-  self->state.told_idle = self->state.core->idle();
-  count_mail(self->state.counters, self->mailbox().size(), metrics_source::scheduler);
-  const auto& to = self->state.peers.supervisor;
-  self->send(to, message::state_changed{{.scheduler = stats}});
-  self->send(to, message::metrics_published{metrics_source::scheduler,
-                                            std::make_shared<metrics>(self->state.counters)});
+  auto& s = self->state;
+  const auto stats = s.core->stats();
+  count_scheduler(s.counters, stats, std::exchange(s.counted, stats));
+  s.told_idle = s.core->idle();
+  count_mail(s.counters, self->mailbox().size(), metrics_source::scheduler);
+  const auto told = std::make_shared<const metrics>(s.counters);
+  self->send(s.peers.supervisor, message::state_changed{{.scheduler = stats}});
+  self->send(s.peers.supervisor, message::metrics_published{metrics_source::scheduler, told});
 }
 
 void send_plan(scheduler_self* self, step_plan plan, time_point began) {
