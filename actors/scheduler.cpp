@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <caf/all.hpp>
-#include <optional>
 #include <utility>
 
 #include "actors/drafter_link.hpp"
