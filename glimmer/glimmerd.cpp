@@ -19,15 +19,26 @@ using namespace glimmer;
 
 constexpr int refused_at_start = 2;  // the exit code of a wrong option, checkpoint or port
 
+/// Members of the requests that the welcome suggests: an answer as it is written, and a tool call.
+/// The model that ships can do both.
+constexpr const char* examples[] = {
+    R"("stream": true, "messages": [{"role": "user", "content": "What is the capital of Italy?"}])",
+    R"("messages": [{"role": "user", "content": "Please send a message with text hello."}], )"
+    R"("tools": [{"type": "function", "function": {"name": "send_message", )"
+    R"("description": "Send a message.", "parameters": {"type": "object", )"
+    R"("properties": {"text": {"type": "string"}}}}}])"};
+
 void print_welcome(const engine& up, const server_options& options) {
   const auto host = options.host.empty() || options.host == "0.0.0.0" ? "127.0.0.1" : options.host;
   const auto* key = options.api_keys.empty() ? "" : " -H 'Authorization: Bearer YOUR_KEY'";
-  fmt::print(
-      "\n{} is ready at http://{}:{}/v1. Try:\n\n"
-      "  curl http://{}:{}/v1/chat/completions{} -H 'Content-Type: application/json' -d "
-      "'{{\"model\": \"{}\", \"stream\": true, \"max_tokens\": 200, \"messages\": "
-      "[{{\"role\": \"user\", \"content\": \"Hello!\"}}]}}'\n\n",
-      up.model_name(), host, up.port(), host, up.port(), key, up.model_name());
+  fmt::print("\n{} is ready at http://{}:{}/v1. Try:\n", up.model_name(), host, up.port());
+  for (const auto* request : examples) {
+    fmt::print(
+        "\n  curl http://{}:{}/v1/chat/completions{} -H 'Content-Type: application/json' -d "
+        "'{{\"model\": \"{}\", {}}}'\n",
+        host, up.port(), key, up.model_name(), request);
+  }
+  fmt::print("\n");
   std::fflush(stdout);
 }
 

@@ -46,7 +46,7 @@ alike in every context, so a copied word is the same token wherever it stands.
 One thing in ten (question and country, numbers of a sum, verb and noun of a tool, two-word names,
 invented words) is held out by a hash of what it is made of and appears in the scores only.
 
-To train on: `python tools/nano/make.py train cool export check score card`. Training goes on from
+To train on: `python tools/nano/make.py train cool export golden check score card`. Training goes on from
 the weights here; the optimizer warms up again within some forty steps.
 """
 

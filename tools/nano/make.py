@@ -7,6 +7,7 @@ Stages, in this order; without names all of them run, and each goes on from what
              exported model
   cool       the same for M / 3 minutes with falling rates, for weights that are to be kept
   export     averaged weights, in bfloat16, and every other file of the folder
+  golden     greedy tokens on held-out prompts, for the whole-server test
   check      logits and tokens against the published transformers class
   score      held-out prompts; writes WORK/scores.json
   card       README.md from the scores
@@ -26,12 +27,13 @@ import torch
 import card
 import compare
 import export
+import golden
 import score
 import tokens
 import train
 from network import Shape
 
-STAGES = ["tokenizer", "train", "cool", "export", "check", "score", "card"]
+STAGES = ["tokenizer", "train", "cool", "export", "golden", "check", "score", "card"]
 
 
 def make_tokenizer(run):
@@ -52,6 +54,11 @@ def make_export(run):
     state = torch.load(run.work / "state.pt")
     export.write(run.folder, state["average"], Shape(**state["shape"]), state["tokens"])
     print(f"exported after {state['tokens'] / 1e6:.2f}M tokens to {run.folder}")
+
+
+def make_golden(run):
+    golden.write(run.folder, run.work / "nano.json" if run.smoke
+                 else export.ROOT / "tests" / "golden" / "nano.json")
 
 
 def make_check(run):
@@ -90,7 +97,7 @@ def main():
         run.folder = run.work / "glimmer-nano"
     run.work.mkdir(parents=True, exist_ok=True)
     makers = dict(zip(STAGES, [make_tokenizer, make_training, make_cooling, make_export,
-                               make_check, make_score, make_card]))
+                               make_golden, make_check, make_score, make_card]))
     for stage in run.stages or STAGES:
         begin = time.monotonic()
         print(f"-- {stage}", flush=True)
