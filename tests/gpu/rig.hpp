@@ -27,6 +27,11 @@ class rig {
   explicit rig(instruction_set set, unsigned threads = 2)
       : device_(make_cpu_device({.threads = threads, .cpus = {}, .instructions = set})),
         stream_(device_->make_stream()) {}
+  /// Waits for what is queued: a test need not read all that it had computed, and memory must not
+  /// go while the device works on it.
+  ~rig() { device_->wait(device_->record(stream_)); }
+  rig(const rig&) = delete;
+  rig& operator=(const rig&) = delete;
 
   cpu_device& device() { return *device_; }
   stream_handle stream() const { return stream_; }
