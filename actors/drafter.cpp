@@ -1,6 +1,7 @@
 #include "actors/drafter.hpp"
 
 #include <caf/all.hpp>
+#include <exception>
 #include <utility>
 
 #include "actors/messages.hpp"
@@ -18,7 +19,19 @@ void give_up(drafter_self* self, const error& why) {
   self->quit(caf::make_error(caf::sec::runtime_error, why.text));
 }
 
+/// What was thrown is a reason like any other: it is logged with the death.
+caf::error reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return caf::make_error(caf::sec::runtime_error, e.what());
+  } catch (...) {
+    return caf::make_error(caf::sec::runtime_error, "unknown exception");
+  }
+}
+
 caf::behavior live(drafter_self* self, const proposer_factory& make) {
+  self->set_exception_handler([](std::exception_ptr& thrown) { return reason_of(thrown); });
   auto made = make();
   if (!made) {
     give_up(self, made.error());
