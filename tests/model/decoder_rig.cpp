@@ -1,7 +1,6 @@
 #include "tests/model/decoder_rig.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <random>
 
 #include "base/assert.hpp"
@@ -31,7 +30,7 @@ std::deque<block_id> scattered(std::int64_t count) {
 
 decoder_rig::decoder_rig(const std::string& model, const rig_options& options)
     : home_{make_cpu_device({.threads = options.threads, .instructions = options.instructions})},
-      stream_{home_->make_stream()} {
+      work_{*home_} {
   const auto& source = synthetic_checkpoint(model);
   const auto& text = source.config.text;
   auto weights = load_weights(*home_, source, options.quantization);
@@ -56,7 +55,7 @@ void decoder_rig::fill() {
   const std::byte all{static_cast<unsigned char>(first_position_ > 0 ? 0 : 0xFF)};
   for (std::size_t i = 0; i < config().layer_groups.size(); ++i) {
     for (const auto& half : {caches_->layer(i).keys, caches_->layer(i).values}) {
-      home_->upload(stream_, half, std::vector<std::byte>(half.bytes(), all));
+      home_->upload(work_.stream(), half, std::vector<std::byte>(half.bytes(), all));
     }
   }
 }
@@ -100,15 +99,6 @@ void decoder_rig::release(rig_sequence& sequence) {
   }
 }
 
-tensor decoder_rig::upload(const std::vector<std::int32_t>& values, tensor_shape shape) {
-  auto buffer = home_->allocate(std::max<std::size_t>(values.size(), 1) * sizeof(std::int32_t));
-  GLIMMER_ASSERT(buffer.has_value(), "there is memory for a list");
-  const auto to = buffer->view(dtype::i32, shape);
-  home_->upload(stream_, to, std::as_bytes(std::span{values}));
-  buffers_.push_back(std::move(*buffer));
-  return to;
-}
-
 attention_layout decoder_rig::layout_of(std::span<const feed> feeds, std::size_t group) {
   std::vector<std::int32_t> row_begin{0};
   std::vector<std::int32_t> first_position;
@@ -129,10 +119,10 @@ attention_layout decoder_rig::layout_of(std::span<const feed> feeds, std::size_t
               table.begin() + static_cast<std::ptrdiff_t>(s * columns));
   }
   const auto sequences = static_cast<std::int64_t>(feeds.size());
-  layout.row_begin = upload(row_begin, {sequences + 1});
-  layout.first_position = upload(first_position, {sequences});
-  layout.first_block = upload(first_block, {sequences});
-  layout.block_table = upload(table, {sequences, static_cast<std::int64_t>(columns)});
+  layout.row_begin = work_.put(row_begin, {sequences + 1});
+  layout.first_position = work_.put(first_position, {sequences});
+  layout.first_block = work_.put(first_block, {sequences});
+  layout.block_table = work_.put(table, {sequences, static_cast<std::int64_t>(columns)});
   return layout;
 }
 
@@ -153,28 +143,14 @@ forward_batch decoder_rig::batch_of(std::span<const feed> feeds, std::int64_t ro
       }
     }
   }
-  forward_batch batch{.tokens = upload(tokens, {rows}),
-                      .positions = upload(positions, {rows}),
-                      .wanted = upload(wanted, {rows})};
+  forward_batch batch{.tokens = work_.put(tokens, {rows}),
+                      .positions = work_.put(positions, {rows}),
+                      .wanted = work_.put(wanted, {rows})};
   for (const auto g : {full, sliding}) {
-    batch.slots[g] = upload(slots[g], {rows});
+    batch.slots[g] = work_.put(slots[g], {rows});
     batch.layout[g] = layout_of(feeds, g);
   }
   return batch;
-}
-
-std::vector<float> decoder_rig::to_host(tensor t) {
-  std::vector<std::byte> bytes(t.bytes());
-  home_->download(stream_, bytes, t);
-  home_->wait(home_->record(stream_));
-  std::vector<float> out(static_cast<std::size_t>(t.count()));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::uint32_t bits = 0;
-    const auto width = size_of(t.type);
-    std::copy_n(bytes.data() + i * width, width, reinterpret_cast<std::byte*>(&bits));
-    out[i] = std::bit_cast<float>(t.type == dtype::bf16 ? bits << 16 : bits);
-  }
-  return out;
 }
 
 void decoder_rig::step(std::span<const feed> feeds) {
@@ -186,14 +162,15 @@ void decoder_rig::step(std::span<const feed> feeds) {
   layer_observer observer;
   if (observing_) {
     observer = [&](std::int64_t layer, tensor hidden) {
-      const auto values = to_host(hidden);
+      const auto values = work_.get(hidden);
       auto& layers = feeds.front().sequence->layers;
       layers.resize(static_cast<std::size_t>(config().layers) + 1);
       auto& seen = layers[static_cast<std::size_t>(layer + 1)];
       seen.insert(seen.end(), values.begin(), values.end());
     };
   }
-  const auto logits = to_host(model_->forward(stream_, batch_of(feeds, rows), *caches_, observer));
+  const auto logits =
+      work_.get(model_->forward(work_.stream(), batch_of(feeds, rows), *caches_, observer));
   auto at = logits.begin();
   for (const auto& [sequence, count] : feeds) {
     const auto size = static_cast<std::ptrdiff_t>(count * config().vocab_size);
@@ -202,7 +179,7 @@ void decoder_rig::step(std::span<const feed> feeds) {
     sequence->computed += count;
     drop(*sequence);
   }
-  buffers_.clear();
+  work_.clear();
 }
 
 void decoder_rig::run(rig_sequence& sequence, std::int64_t chunk) {

@@ -11,6 +11,7 @@
 
 #include "gpu/cpu/cpu_device.hpp"
 #include "model/forward.hpp"
+#include "tests/model/device_work.hpp"
 
 namespace glimmer {
 
@@ -64,19 +65,16 @@ class decoder_rig {
   void fill();
   void reserve(const feed& f);
   void drop(rig_sequence& sequence);
-  tensor upload(const std::vector<std::int32_t>& values, tensor_shape shape);
   forward_batch batch_of(std::span<const feed> feeds, std::int64_t rows);
   attention_layout layout_of(std::span<const feed> feeds, std::size_t group);
-  std::vector<float> to_host(tensor t);
 
   std::unique_ptr<device> home_;
-  stream_handle stream_;
   std::optional<decoder> model_;
   std::optional<kv_caches> caches_;
   std::array<std::deque<block_id>, kv_group_count> free_;
-  std::vector<device_buffer> buffers_;  // of the step in work
   std::int64_t first_position_ = 0;
   bool observing_ = false;
+  device_work work_;
 };
 
 /// `count` token ids below the vocabulary's size that depend on `seed` alone.

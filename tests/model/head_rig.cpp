@@ -1,7 +1,6 @@
 #include "tests/model/head_rig.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include "base/assert.hpp"
@@ -49,8 +48,8 @@ std::vector<float> features_of(const std::string& head, const std::vector<token_
 
 head_rig::head_rig(const std::string& head, const rig_options& options)
     : home_{make_cpu_device({.threads = options.threads, .instructions = options.instructions})},
-      stream_{home_->make_stream()},
-      type_{options.type} {
+      type_{options.type},
+      work_{*home_} {
   const auto& target = synthetic_checkpoint("tiny");
   const auto& text = target.config.text;
   const auto& source = synthetic_head(head);
@@ -70,32 +69,10 @@ head_rig::head_rig(const std::string& head, const rig_options& options)
   for (block_id i = 0; i < block_count; ++i) free_.push_back(i * 7 % block_count);
   for (std::size_t i = 0; i < static_cast<std::size_t>(source.config.layers); ++i) {
     for (const auto& half : {caches_->draft_layer(i).keys, caches_->draft_layer(i).values}) {
-      home_->upload(stream_, half, std::vector<std::byte>(half.bytes(), std::byte{0xFF}));  // NaN
+      home_->upload(work_.stream(), half,
+                    std::vector<std::byte>(half.bytes(), std::byte{0xFF}));  // NaN
     }
   }
-}
-
-tensor head_rig::put(const std::vector<std::int32_t>& values, tensor_shape shape) {
-  auto buffer = home_->allocate(std::max<std::size_t>(values.size(), 1) * sizeof(std::int32_t));
-  GLIMMER_ASSERT(buffer.has_value(), "there is memory for a list");
-  const auto to = buffer->view(dtype::i32, shape);
-  home_->upload(stream_, to, std::as_bytes(std::span{values}));
-  buffers_.push_back(std::move(*buffer));
-  return to;
-}
-
-std::vector<float> head_rig::to_host(tensor t) {
-  std::vector<std::byte> bytes(t.bytes());
-  home_->download(stream_, bytes, t);
-  home_->wait(home_->record(stream_));
-  std::vector<float> out(static_cast<std::size_t>(t.count()));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::uint32_t bits = 0;
-    const auto width = size_of(t.type);
-    std::copy_n(bytes.data() + i * width, width, reinterpret_cast<std::byte*>(&bits));
-    out[i] = std::bit_cast<float>(t.type == dtype::bf16 ? bits << 16 : bits);
-  }
-  return out;
 }
 
 void head_rig::extend(head_context& to, std::span<const float> features, std::int64_t chunk) {
@@ -124,13 +101,14 @@ void head_rig::extend(head_context& to, std::span<const float> features, std::in
                                          static_cast<std::size_t>(width));
       std::vector<bf16> rounded;
       for (const float value : from) rounded.push_back(to_bf16(value));
-      home_->upload(stream_, table.rows({part - 1 - i, 1}),
+      home_->upload(work_.stream(), table.rows({part - 1 - i, 1}),
                     type_ == dtype::f32 ? std::as_bytes(from) : std::as_bytes(std::span{rounded}));
     }
     head_->extend_context(
-        stream_, {table, put(rows, {part}), put(positions, {part}), put(slots, {part})}, *caches_);
-    home_->wait(home_->record(stream_));
-    buffers_.clear();
+        work_.stream(),
+        {table, work_.put(rows, {part}), work_.put(positions, {part}), work_.put(slots, {part})},
+        *caches_);
+    work_.clear();
   }
 }
 
@@ -153,10 +131,10 @@ attention_layout head_rig::layout_of(std::span<const head_block> blocks) {
               table.begin() + static_cast<std::ptrdiff_t>(s * columns));
   }
   const auto count = std::ssize(blocks);
-  return {.row_begin = put(row_begin, {count + 1}),
-          .first_position = put(first_position, {count}),
-          .block_table = put(table, {count, static_cast<std::int64_t>(columns)}),
-          .first_block = put(first_block, {count})};
+  return {.row_begin = work_.put(row_begin, {count + 1}),
+          .first_position = work_.put(first_position, {count}),
+          .block_table = work_.put(table, {count, static_cast<std::int64_t>(columns)}),
+          .first_block = work_.put(first_block, {count})};
 }
 
 std::vector<std::vector<float>> head_rig::draft(std::span<const head_block> blocks) {
@@ -173,16 +151,17 @@ std::vector<std::vector<float>> head_rig::draft(std::span<const head_block> bloc
     }
   }
   const borrowed_weights borrowed{target_->embedding, target_->head};
-  const auto rows = head_->run_blocks(stream_,
-                                      {.tokens = put(tokens, {std::ssize(tokens)}),
-                                       .positions = put(positions, {std::ssize(positions)}),
-                                       .wanted = put(wanted, {std::ssize(wanted)}),
-                                       .valid_from = put(valid_from, {std::ssize(valid_from)}),
-                                       .layout = layout_of(blocks)},
-                                      *caches_, borrowed);
-  hidden_ = to_host(rows);
-  const auto logits = to_host(head_->logits(stream_, rows, borrowed));
-  buffers_.clear();
+  const auto rows =
+      head_->run_blocks(work_.stream(),
+                        {.tokens = work_.put(tokens, {std::ssize(tokens)}),
+                         .positions = work_.put(positions, {std::ssize(positions)}),
+                         .wanted = work_.put(wanted, {std::ssize(wanted)}),
+                         .valid_from = work_.put(valid_from, {std::ssize(valid_from)}),
+                         .layout = layout_of(blocks)},
+                        *caches_, borrowed);
+  hidden_ = work_.get(rows);
+  const auto logits = work_.get(head_->logits(work_.stream(), rows, borrowed));
+  work_.clear();
   std::vector<std::vector<float>> out;
   auto at = logits.begin();
   for (const auto& b : blocks) {
@@ -200,7 +179,7 @@ std::vector<float> head_rig::row_at(const head_context& context, std::int64_t po
   for (std::size_t i = 0; i < static_cast<std::size_t>(config().layers); ++i) {
     for (const auto& half : {caches_->draft_layer(i).keys, caches_->draft_layer(i).values}) {
       const auto flat = half.reshaped({block_count * block_size, config().kv_width()});
-      const auto row = to_host(flat.rows({slot, 1}));
+      const auto row = work_.get(flat.rows({slot, 1}));
       out.insert(out.end(), row.begin(), row.end());
     }
   }

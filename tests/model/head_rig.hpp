@@ -54,19 +54,16 @@ class head_rig {
   const draft_head_config& config() const { return head_->config(); }
 
  private:
-  tensor put(const std::vector<std::int32_t>& values, tensor_shape shape);
-  std::vector<float> to_host(tensor t);
   attention_layout layout_of(std::span<const head_block> blocks);
 
   std::unique_ptr<device> home_;
-  stream_handle stream_;
   dtype type_;
   std::optional<decoder_weights> target_;
   std::optional<draft_head> head_;
   std::optional<kv_caches> caches_;
   std::deque<block_id> free_;
-  std::vector<device_buffer> buffers_;  // of the call in work
   std::vector<float> hidden_;
+  device_work work_;
 };
 
 }  // namespace glimmer
