@@ -42,6 +42,7 @@ draft_controller::choice draft_controller::best_of(
     const draft_load& load, std::span<const draft_candidate> candidates) const {
   const auto everyone = all_.chances();
   std::vector<offer> offers;
+  offers.reserve(candidates.size() * config_.tokens_max);
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {
     const auto& c = candidates[i];
     const auto chances = c.record ? c.record->chances(everyone) : everyone;
@@ -50,7 +51,10 @@ draft_controller::choice draft_controller::best_of(
       offers.push_back({.chance = reached *= chances[j], .candidate = i});
     }
   }
-  std::ranges::stable_sort(offers, std::greater{}, &offer::chance);
+  // No more than fit are put in order; which of equal ones comes first is left open.
+  const auto count = std::min<std::size_t>(offers.size(), load.room);
+  std::ranges::partial_sort(offers, offers.begin() + static_cast<std::ptrdiff_t>(count),
+                            std::greater{}, &offer::chance);
 
   const auto streams = static_cast<std::uint32_t>(candidates.size());
   const auto rows = streams + load.prompt_rows;
@@ -60,7 +64,6 @@ draft_controller::choice draft_controller::best_of(
   std::vector<std::uint32_t> taken(streams);
   double tokens = streams;
   std::uint32_t blocks = 0;
-  const auto count = std::min<std::size_t>(offers.size(), load.room);
   std::size_t best_count = 0;
   for (std::uint32_t n = 1; n <= count; ++n) {
     const auto& next = offers[n - 1];
