@@ -17,16 +17,18 @@ STAGES = [
     Stage("copying", 0.8, 128, 0.05, 1, 1, 0,
           dict(copy=4, capital=2, fact=2, talk=1, remember=3, tool=1, result=1)),
     Stage("one tool", 1.5, 999, 0.1, 2, 2, 8,
-          dict(copy=2, capital=2, fact=1, talk=1, remember=2, tool=5, result=2, sum=2, no_tool=1,
-               needle=1)),
+          dict(copy=2, capital=2, fact=1, talk=1, remember=2, tool=5, pick=3, result=2, sum=2,
+               no_tool=1, needle=1)),
     Stage("tools", 4.0, 999, 0.2, 4, 3, 20,
-          dict(copy=2, capital=1, fact=1, talk=1, remember=2, tool=6, result=2, sum=1,
+          dict(copy=2, capital=1, fact=1, talk=1, remember=2, tool=6, pick=3, result=2, sum=1,
                arithmetic=3, no_tool=1, parallel=1, json=1, needle=1)),
     Stage("everything", 1e9, 999, 0.3, 6, 3, 170,
-          dict(copy=1, capital=1, fact=1, talk=1, remember=2, tool=6, result=2, arithmetic=5,
-               no_tool=1, parallel=3, json=2, needle=1)),
+          dict(copy=1, capital=0.7, fact=0.7, talk=0.7, remember=1, tool=5, pick=3, result=1,
+               arithmetic=6, no_tool=1, parallel=3, json=1.5, needle=0.5)),
 ]
-TOOL_SKILLS = ("tool", "result", "no_tool", "parallel")
+TOOL_SKILLS = ("tool", "pick", "result", "no_tool", "parallel")
+# What follows a list of tools again and again: choosing is learnt per choice, not per list.
+CHOICES = dict(tool=4, pick=4, parallel=2, result=1)
 SYSTEM_TEXTS = ["You are helpful.", "Answer briefly.", "You are a careful assistant.",
                 "You are a helpful AI assistant."]
 
@@ -54,6 +56,8 @@ class Conversations:
             return list(tasks.remember(strength))
         if skill == "needle":
             return [tasks.needle(strength, filler)]
+        if skill == "pick":
+            return [tasks.pick(strength, tools)]
         if skill in ("tool", "parallel"):
             return [tasks.tool_call(strength, tools, parallel=skill == "parallel")]
         if skill == "result":
@@ -85,8 +89,9 @@ class Conversations:
         names, weights = zip(*stage.weights.items())
         skills = self.random.choices(names, weights, k=self.random.choice([1, 2, 2, 3, 4]))
         with_tools = [skill for skill in skills if skill in TOOL_SKILLS]
-        if with_tools and self.random.random() < 0.5:
-            skills = with_tools
+        if with_tools and self.random.random() < 0.6:
+            more = self.random.randint(0, 7) if million_tokens > 1.5 else 0
+            skills = with_tools + self.random.choices(list(CHOICES), CHOICES.values(), k=more)
         if "needle" in skills:
             skills = ["needle"]  # alone: it may be as long as all others together
         head, turns = self.of_skills(skills, self.random.choice(STRENGTHS), stage)

@@ -213,6 +213,17 @@ class Tasks(Material):
         return Turn(prompt.user(text[0].upper() + text[1:] + "."), prompt.turn(thought, calls),
                     "parallel" if parallel else "tool", want)
 
+    def pick(self, strength, tools):
+        """Which of the tools does it: the choice alone, so that many fit behind one list."""
+        tool = self.random.choice(tools)
+        deed = f"{tool.action[0]} {with_article(tool.action[1])}"
+        ask = self.random.choice(["Which tool can {}?", "{}: which tool?", "I want to {}."])
+        thought = self.think(strength, [(3, f"They want me to {deed}.")])
+        text = ask.format(deed)
+        return Turn(prompt.user(text[0].upper() + text[1:]),
+                    prompt.turn(thought, [prompt.answer(f"I call {tool.name}.")]),
+                    "pick", tool.name)
+
     def tool_result(self, name, strength):
         key = self.random.choice(["result", "status", "answer", "value"])
         value = self.value(self.random.choice(["word", "integer"]))
