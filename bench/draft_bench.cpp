@@ -1,7 +1,7 @@
 // Decoding with a draft head against decoding without, in turns in one process:
 // draft_bench TARGET HEAD FORMAT [STREAMS] [DRAFTS] [TOKENS] [PAIRS], FORMAT bf16, int8 or int4.
 // The head does its real work; what it proposes is an oracle's, accepted as often as a trained
-// head's. Steps are lockstep, without a scheduler.
+// head's. How many tokens are drafted is the scheduler's choice, up to DRAFTS.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -15,9 +15,11 @@
 #include "base/assert.hpp"
 #include "bench/figure.hpp"
 #include "bench/oracle_proposer.hpp"
+#include "engine/step_loop.hpp"
 #include "executor/draft_runner.hpp"
 #include "gpu/cpu/cpu_device.hpp"
 #include "model/checkpoint.hpp"
+#include "scheduler/scheduler.hpp"
 
 namespace glimmer {
 namespace {
@@ -45,8 +47,9 @@ struct machine {
   std::optional<executor> steps;
   std::optional<draft_runner> head;
   std::optional<oracle_proposer> oracle;
-  std::uint64_t next_step = 1;
-  std::uint64_t next_id = 1;
+  std::uint32_t window = 0;
+  token_id vocab_size = 0;
+  std::uint64_t last_id = 0;
 };
 
 template <class T>
@@ -62,6 +65,8 @@ void load(machine& m, const std::filesystem::path& target, const std::filesystem
   m.home = make_cpu_device({.threads = threads});
   const auto source = must(open_checkpoint(target));
   const auto& text = source.config.text;
+  m.window = static_cast<std::uint32_t>(text.window);
+  m.vocab_size = static_cast<token_id>(text.vocab_size);
   const auto draft = must(open_draft_checkpoint(head, text));
   const std::int64_t rows = w.streams * std::max(w.drafts + 1, prompt_size);
   const activation_limits limits{
@@ -85,126 +90,72 @@ void load(machine& m, const std::filesystem::path& target, const std::filesystem
   m.oracle.emplace(*m.head, oracle_proposer::rule{});
 }
 
-struct stream {
-  sequence_id id;
-  std::vector<token_id> tokens;
-  std::vector<token_id> drafts;
-  std::uint32_t computed = 0;
+/// One way of decoding: a scheduler that lives as long as the program, so that what it learns of
+/// costs and acceptance it knows from run to run. Both ways use the same blocks, in turns.
+struct way {
+  scheduler plans;
+  proposer* drafts = nullptr;
 };
 
-/// All streams from their prompts on, each until it has so many tokens more; blocks are theirs for
-/// good.
-class run {
- public:
-  struct extent {
-    std::uint32_t drafts = 0;
-    std::uint32_t tokens = 0;
-  };
-  run(machine& m, const workload& w, extent e) : m_{m}, w_{w}, extent_{e} {
-    for (std::uint32_t i = 0; i < w.streams; ++i) {
-      stream s{.id = {m.next_id++}};
-      for (std::uint32_t t = 0; t < prompt_size; ++t)
-        s.tokens.push_back(static_cast<token_id>(1 + (i * 977 + t * 131) % 800));
-      streams_.push_back(std::move(s));
-    }
-  }
+scheduler_config config_of(const machine& m, const workload& w, std::uint32_t drafts) {
+  const auto blocks = w.streams * w.blocks_each();
+  return {.max_model_len = w.length(),
+          .max_num_seqs = w.streams,
+          .max_num_batched_tokens = w.streams * std::max(w.drafts + 1, prompt_size),
+          .max_partial_prefills = w.streams,
+          .pace = {},
+          .drafting = {.tokens_max = drafts,
+                       .verify_rows_max = w.streams * (w.drafts + 1),
+                       .vocab_size = m.vocab_size},
+          .block_size = block_size,
+          .blocks = {blocks, blocks},
+          .window = m.window,
+          .end_tokens = {}};
+}
 
-  /// Streams are taught when there is a truth. Returns seconds behind the prompts.
-  double decode(const std::vector<std::vector<token_id>>& truth) {
-    for (std::size_t i = 0; i < truth.size(); ++i) m_.oracle->teach(streams_[i].id, truth[i]);
-    step();
-    const auto begin = std::chrono::steady_clock::now();
-    while (std::ranges::any_of(streams_, [&](const stream& s) { return running(s); })) step();
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    step_plan end{.id = {m_.next_step++}};
-    for (const auto& s : streams_) end.dropped.push_back(s.id);
-    must(m_.steps->run(end));
-    return spent.count();
-  }
-
-  const std::vector<stream>& streams() const { return streams_; }
-  std::uint64_t emitted() const { return emitted_; }
-  /// Tokens of a step that verified drafts.
-  double tokens_per_round() const {
-    return static_cast<double>(emitted_in_rounds_) / static_cast<double>(rounds_);
-  }
-
- private:
-  bool running(const stream& s) const { return s.tokens.size() < prompt_size + 1 + extent_.tokens; }
-
-  step_plan plan_of(const std::vector<std::size_t>& live) {
-    step_plan plan{.id = {m_.next_step++}};
-    for (const auto i : live) {
-      auto& s = streams_[i];
-      if (s.computed == 0) {
-        plan.started.push_back({.id = s.id,
-                                .params = std::make_shared<const sampling_params>(
-                                    sampling_params{.temperature = 0, .max_tokens = 1 << 20}),
-                                .prompt = std::make_shared<const std::vector<token_id>>(s.tokens)});
-      }
-      const auto known = static_cast<std::uint32_t>(s.tokens.size()) - s.computed;
-      const auto drafts = static_cast<std::uint32_t>(s.drafts.size());
-      sequence_rows rows{.id = s.id,
-                         .token_begin = static_cast<std::uint32_t>(plan.tokens.size()),
-                         .count = known + drafts,
-                         .position = s.computed,
-                         .sample = true,
-                         .drafts = drafts};
-      const auto begin = static_cast<std::uint32_t>(plan.blocks.size());
-      for (std::uint32_t b = 0; b < w_.blocks_each(); ++b)
-        plan.blocks.push_back(static_cast<block_id>(i * w_.blocks_each() + b));
-      rows.tables[0] = rows.tables[1] = {begin, w_.blocks_each(), 0};
-      plan.tokens.insert(plan.tokens.end(), s.tokens.begin() + s.computed, s.tokens.end());
-      plan.tokens.insert(plan.tokens.end(), s.drafts.begin(), s.drafts.end());
-      plan.sequences.push_back(rows);
-    }
-    return plan;
-  }
-
-  void step() {
-    std::vector<std::size_t> live;
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-      if (running(streams_[i])) live.push_back(i);
-    const auto plan = plan_of(live);
-    const auto got = must(m_.steps->run(plan));
-    draft_plan drafts{.id = plan.id, .sequences = {}, .blocks = plan.blocks};
-    for (std::size_t n = 0; n < live.size(); ++n) {
-      auto& s = streams_[live[n]];
-      const auto& rows = plan.sequences[n];
-      const auto& fresh = got.sequences[n].tokens;
-      const auto committed =
-          rows.count - rows.drafts + static_cast<std::uint32_t>(fresh.size()) - 1;
-      s.tokens.insert(s.tokens.end(), fresh.begin(), fresh.end());
-      s.computed += committed;
-      emitted_ += fresh.size();
-      if (!s.drafts.empty()) {
-        ++rounds_;
-        emitted_in_rounds_ += fresh.size();
-      }
-      drafts.sequences.push_back({.id = s.id,
-                                  .row = rows.token_begin,
-                                  .count = committed,
-                                  .position = rows.position,
-                                  .anchor = s.tokens.back(),
-                                  .drafts = running(s) ? extent_.drafts : 0,
-                                  .table = rows.tables[1]});
-      s.drafts.clear();
-    }
-    if (extent_.drafts == 0) return;
-    const auto proposed = must(m_.oracle->run(drafts));
-    auto next = proposed.sequences.begin();
-    for (std::size_t n = 0; n < live.size(); ++n)
-      if (drafts.sequences[n].drafts > 0) streams_[live[n]].drafts = (next++)->tokens;
-  }
-
-  machine& m_;
-  const workload& w_;
-  extent extent_;
-  std::vector<stream> streams_;
-  std::uint64_t rounds_ = 0;
-  std::uint64_t emitted_in_rounds_ = 0;
-  std::uint64_t emitted_ = 0;
+struct outcome {
+  std::vector<std::vector<token_id>> tokens;  ///< of each stream, prompt included
+  double tokens_per_second = 0;               ///< behind the prompts
 };
+
+/// All streams from their prompts on, until each has `count` tokens and one more. Streams are
+/// taught when there is a truth.
+outcome decode(machine& m, way& by, const workload& w, std::uint32_t count,
+               const std::vector<std::vector<token_id>>& truth) {
+  const auto now = [] { return time_point{std::chrono::steady_clock::now().time_since_epoch()}; };
+  outcome out;
+  const std::uint64_t first = m.last_id + 1;
+  for (std::uint32_t i = 0; i < w.streams; ++i) {
+    const sequence_id id{++m.last_id};
+    auto& prompt = out.tokens.emplace_back();
+    for (std::uint32_t t = 0; t < prompt_size; ++t) {
+      prompt.push_back(static_cast<token_id>(1 + (i * 977 + t * 131) % 800));
+    }
+    if (!truth.empty()) m.oracle->teach(id, truth[i]);
+    must(by.plans.admit(
+        {.request = {id.value},
+         .choices = {{id, std::make_shared<const sampling_params>(sampling_params{
+                              .temperature = 0, .max_tokens = count + 1, .ignore_eos = true})}},
+         .prompt = std::make_shared<const std::vector<token_id>>(prompt)},
+        now()));
+  }
+  std::size_t begun = 0;
+  std::uint64_t emitted = 0;
+  time_point begin;
+  while (const auto step = run_one_step(by.plans, *m.steps, now, by.drafts)) {
+    for (const auto& output : step->outputs) {
+      auto& tokens = out.tokens[output.id.value - first];
+      begun += tokens.size() == prompt_size;
+      emitted += begin == time_point{} ? 0 : output.tokens.size();
+      tokens.insert(tokens.end(), output.tokens.begin(), output.tokens.end());
+      by.plans.grant(output.id, static_cast<std::uint32_t>(output.tokens.size()));
+    }
+    if (begun == w.streams && begin == time_point{}) begin = now();
+  }
+  const std::chrono::duration<double> took = now() - begin;
+  out.tokens_per_second = static_cast<double>(emitted) / took.count();
+  return out;
+}
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -212,39 +163,33 @@ double median(std::vector<double> values) {
 }
 
 void measure(machine& m, const workload& w) {
-  std::vector<std::vector<token_id>> truth;
-  run first{m, w, {0, w.tokens_known()}};
-  first.decode({});
-  for (const auto& s : first.streams()) truth.push_back(s.tokens);
+  way off{scheduler{config_of(m, w, 0)}};
+  way on{scheduler{config_of(m, w, w.drafts)}, &*m.oracle};
+  on.plans.drafter_ready();
+  const auto truth = decode(m, off, w, w.tokens_known(), {}).tokens;
 
   std::vector<double> plain, drafted, ratios;
-  double tau = 0;
   for (std::uint32_t pair = 0; pair < w.pairs; ++pair) {
-    run off{m, w, {0, w.tokens}};
-    run on{m, w, {w.drafts, w.tokens}};
-    double seconds[2];
-    for (const auto turn : {pair % 2, 1 - pair % 2})
-      seconds[turn] = turn == 0 ? off.decode({}) : on.decode(truth);
-    for (std::size_t i = 0; i < truth.size(); ++i) {
-      const auto& tokens = on.streams()[i].tokens;
-      const auto count = std::min(tokens.size(), truth[i].size());
-      GLIMMER_ASSERT(std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count),
-                                truth[i].begin()),
-                     "drafting changes no token");
+    outcome of[2];
+    for (const auto turn : {pair % 2, 1 - pair % 2}) {
+      of[turn] = decode(m, turn == 0 ? off : on, w, w.tokens, truth);
     }
-    plain.push_back(static_cast<double>(off.emitted()) / seconds[0]);
-    drafted.push_back(static_cast<double>(on.emitted()) / seconds[1]);
+    GLIMMER_ASSERT(of[0].tokens == of[1].tokens, "drafting changes no token");
+    plain.push_back(of[0].tokens_per_second);
+    drafted.push_back(of[1].tokens_per_second);
     ratios.push_back(drafted.back() / plain.back());
-    tau = on.tokens_per_round();
   }
+  const auto stats = on.plans.stats().drafting;
+  const auto rounds = static_cast<double>(std::max<std::uint64_t>(stats.rounds, 1));
   const auto subject = std::string{format_names[static_cast<int>(w.format)]} + ", " +
-                       std::to_string(w.streams) + " streams, " + std::to_string(w.drafts) +
+                       std::to_string(w.streams) + " streams, up to " + std::to_string(w.drafts) +
                        " drafts";
   figure_line{{.bench = "draft", .subject = subject}}
       .add("plain_tokens_per_second", median(plain))
       .add("drafted_tokens_per_second", median(drafted))
       .add("ratio_p50", median(ratios))
-      .add("tokens_per_round", tau)
+      .add("drafts_per_round", static_cast<double>(stats.drafted) / rounds)
+      .add("tokens_per_round", 1 + static_cast<double>(stats.accepted) / rounds)
       .print();
 }
 

@@ -81,7 +81,7 @@ void measure_requests(const std::shared_ptr<const tokenizer>& words, const std::
   const request_intake intake{
       {.requests = rules, .seed = 1},
       request_preparer{words, {.context_tokens = 1 << 30, .vocab_tokens = vocab}}};
-  std::string body = R"({"messages":[)";
+  std::string body = R"({"max_tokens":16,"messages":[)";
   for (int i = 0; i < 20; ++i) {
     body += std::string{i > 0 ? "," : ""} + R"({"role":"user","content":")" +
             text.substr(static_cast<std::size_t>(i) * 5000, 5000) + "\"}";

@@ -124,6 +124,18 @@ template <class L, class W, of_pair Which, int Panels>
   }
 }
 
+/// The next panel's pair of terms is on its way while this one's is used: a panel's part of a tile
+/// is too short for the processor to notice a stream. Several panels at once are streams enough. A
+/// pair of two-byte weights is one line.
+template <class W, int Panels>
+[[gnu::always_inline]] inline void fetch_ahead(const matmul_tile& t,
+                                               const std::byte* const (&panel)[Panels],
+                                               std::int64_t k) {
+  if constexpr (Panels == 1 && sizeof(W) == 2) {
+    __builtin_prefetch(panel[0] + t.panel_bytes + k * panel_width * 2, 0, 2);
+  }
+}
+
 template <class L, class W, int Rows, int Panels>
 void multiply_block(const matmul_tile& t, block_corner at) {
   const float* x[Rows];
@@ -147,6 +159,7 @@ void multiply_block(const matmul_tile& t, block_corner at) {
     const std::int64_t end = t.k_end - k < scale_span<W> ? t.k_end : k + scale_span<W>;
     load_scales<L, W>(scale, panel, t.scales, k);
     for (; k + 2 <= end; k += 2) {
+      fetch_ahead<W>(t, panel, k);
       load_weights<L, W, of_pair::first>(w, panel, scale, k);
       add_products(sums, x, k, w);
       load_weights<L, W, of_pair::second>(w, panel, scale, k);
