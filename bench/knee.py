@@ -1,95 +1,39 @@
 #!/usr/bin/env python3
-"""Prompts of sixty thousand tokens at rates around what the front half of the server can take.
+"""Prompts of some sixty thousand tokens at rates around what the front half of the server can take.
 
-Usage: knee.py     GLIMMERD, GLIMMER_MODEL and PYTHONPATH=tests/e2e say what runs
+Usage: knee.py     GLIMMERD, GLIMMER_BENCH, GLIMMER_MODEL and PYTHONPATH=tests/e2e say what runs
 
 The executor plays a script and costs nothing, so what is measured is reading, tokenizing, admitting
-and answering. First the knee: requests a second with CALLERS callers that never pause. Then requests
-come at a share of it, whether or not earlier ones are answered. One JSON line a share: time to the
-first token of those answered, and how many were told 429. A server without a knee in its front half
-keeps the first below a few times the time of one request up to 100 %, and refuses what is above.
+and answering. First the knee: requests a second of four callers that never pause. Then requests
+come at shares of it, whether or not earlier ones are answered. Prints what `glimmer-bench serve`
+says of each. Below the knee the first token takes little longer than alone; above it requests
+queue or are told 429, and no rate makes each of them dearer.
 """
 
 import json
 import os
-import random
-import statistics
+import subprocess
 import tempfile
-import threading
-import time
 
-from crowd import http_post
-from daemon import Daemon, chat
+from daemon import Daemon
 
-TOKENS = 60_000
-CALLERS = 4
-SECONDS = 10
+WORDS = 13_700  # of glimmer-bench; 4.4 tokens each in the vocabulary of the tiny model
+REQUESTS = "300"
 SHARES = (0.5, 0.8, 1.0, 1.2)
-WORDS = "the harbour master counts old boats twice before every turn of a tide".split()
 
 
-def bodies(daemon, count):
-    """Requests whose prompts have about TOKENS tokens and nothing in common."""
-    chance = random.Random(7)
-
-    def text(words):
-        return " ".join(chance.choices(WORDS, k=words))
-    counted = json.loads(daemon.post("/tokenize", {"model": "tiny", "prompt": text(2000)})[1])
-    words = TOKENS * 2000 // counted["count"]
-    return [http_post("/v1/chat/completions", json.dumps(chat(
-        messages=[{"role": "user", "content": text(words)}], stream=True, max_tokens=4,
-        ignore_eos=False)).encode()) for _ in range(count)]
-
-
-def ask(daemon, request):
-    """-> (status, seconds to the first event)."""
-    begin = time.monotonic()
-    with daemon.socket() as sock:
-        sock.sendall(request)
-        heard = b""
-        while b"\r\n\r\n" not in heard or (heard[9:12] == b"200" and b"data: " not in heard):
-            more = sock.recv(1 << 16)
-            if not more:
-                break
-            heard += more
-        took = time.monotonic() - begin
-        while heard[9:12] == b"200" and not heard.endswith(b"0\r\n\r\n"):
-            more = sock.recv(1 << 16)
-            if not more:
-                break
-            heard = more
-    return int(heard[9:12]) if heard.startswith(b"HTTP") else 200, took
-
-
-def knee(daemon, requests):
-    """Requests a second with CALLERS callers that never pause; and how long one alone takes."""
-    alone = statistics.median(ask(daemon, request)[1] for request in requests[:5])
-    done, end = [], time.monotonic() + SECONDS
-
-    def call(number):
-        turn = number
-        while time.monotonic() < end:
-            done.append(ask(daemon, requests[turn % len(requests)])[0])
-            turn += CALLERS
-    callers = [threading.Thread(target=call, args=(n,)) for n in range(CALLERS)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    return done.count(200) / SECONDS, alone
-
-
-def at_rate(daemon, requests, rate):
-    answers, callers = [], []
-    begin = time.monotonic()
-    for number in range(int(rate * SECONDS)):
-        time.sleep(max(0.0, begin + number / rate - time.monotonic()))
-        callers.append(threading.Thread(
-            target=lambda n=number: answers.append(ask(daemon, requests[n % len(requests)]))))
-        callers[-1].start()
-    for caller in callers:
-        caller.join()
-    return answers
+def serve(daemon, *flags):
+    """Requests a second that were answered."""
+    told = subprocess.run(
+        [os.environ["GLIMMER_BENCH"], "serve", "--json", "--base-url", daemon.url, "--model", "tiny",
+         "--input-words", str(WORDS), "--output-len", "16", "--num-prompts", REQUESTS, *flags],
+        stdout=subprocess.PIPE, text=True, check=False).stdout
+    lines = [json.loads(line) for line in told.splitlines()]
+    print(json.dumps({"bench": "knee", "asked": " ".join(flags)} | {
+        line["case"].split(":")[0]: {k: v for k, v in line.items() if k not in ("bench", "case")}
+        for line in lines if line["case"] == "requests" or line["case"].startswith("TTFT")}),
+        flush=True)
+    return lines[0]["requests_per_s"]
 
 
 def main():
@@ -99,20 +43,12 @@ def main():
         # Without a prefix cache: a rate is of prompts that are new.
         daemon = Daemon("--executor", f"script:{script.name}", "--log-level", "warning",
                         "--max-model-len", "131072", "--max-num-batched-tokens", "65536",
-                        "--no-enable-prefix-caching", "--tokenizer-count",
-                        str(max(1, os.cpu_count() - 1)))
-        requests = bodies(daemon, 60)
-        rate, alone = knee(daemon, requests)
+                        "--no-enable-prefix-caching")
+        knee = serve(daemon, "--concurrency", "4")
         for share in SHARES:
-            answers = at_rate(daemon, requests, share * rate)
-            times = sorted(took for status, took in answers if status == 200)
-            print(json.dumps({
-                "bench": "knee", "share": share, "requests_per_s": round(share * rate, 1),
-                "body_kb": len(requests[0]) // 1000, "alone_ms": round(1000 * alone, 1),
-                "answered": len(times), "refused": sum(s == 429 for s, _ in answers),
-                "first_token_p50_ms": round(1000 * statistics.median(times), 1),
-                "first_token_p99_ms": round(1000 * times[int(0.99 * (len(times) - 1))], 1)}),
-                flush=True)
+            serve(daemon, "--request-rate", f"{share * knee:.2f}")
+        print(json.dumps({"bench": "knee", "tokens_each": daemon.metric(
+            "vllm:request_prompt_tokens_sum") / daemon.metric("vllm:request_prompt_tokens_count")}))
         daemon.end()
 
 
