@@ -17,8 +17,16 @@ constexpr auto no_rank = merge_rule::no_rank;
 // Up to here a scan of all pairs per merge beats a queue.
 constexpr std::size_t short_piece = 48;
 
+constexpr int token_bits = 22;
+constexpr int rank_bits = 20;
+constexpr std::uint64_t rank_mask = (1 << rank_bits) - 1;
+constexpr std::size_t tokens_max = (1 << token_bits) - 1;  // so that no pair looks like a free slot
+constexpr std::size_t merges_max = 1 << rank_bits;
+constexpr std::uint64_t free_slot = ~std::uint64_t{0};
+
 std::uint64_t pair_of(token_id left, token_id right) {
-  return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+  return std::uint64_t{static_cast<std::uint32_t>(left)} << token_bits |
+         static_cast<std::uint32_t>(right);
 }
 
 std::uint64_t hash_of(std::uint64_t pair) {
@@ -29,8 +37,12 @@ std::uint64_t hash_of(std::uint64_t pair) {
 /// A pair that may be merged: rank << 32 | place, so that the lowest rank comes first and then the
 /// leftmost.
 using candidate = std::uint64_t;
-candidate candidate_of(merge_rule rule, std::uint32_t place) {
-  return std::uint64_t{rule.rank} << 32 | place;
+struct ranked_place {
+  std::uint32_t rank = 0;
+  std::uint32_t place = 0;
+};
+candidate candidate_of(ranked_place at) {
+  return std::uint64_t{at.rank} << 32 | at.place;
 }
 
 /// Candidates, lowest first out. Those that come in rising order, as they do where a text repeats
@@ -155,6 +167,12 @@ result<bpe> bpe::from_tokenizer_json(const json& root, const vocabulary& words) 
 }
 
 result<void> bpe::read_merges(const json& merges, const vocabulary& words) {
+  if (words.size() > tokens_max || merges.size() > merges_max) {
+    return fail(unsupported_tokenizer(
+        "model", fmt::format("The tokenizer has {} tokens and {} merges; at most {} and {} are "
+                             "served.",
+                             words.size(), merges.size(), tokens_max, merges_max)));
+  }
   reserve(merges.size());
   std::uint32_t rank = 0;
   for (auto entry = merges.first(); entry; entry = entry->next(), ++rank) {
@@ -166,93 +184,98 @@ result<void> bpe::read_merges(const json& merges, const vocabulary& words) {
       return fail(unsupported_tokenizer(
           "model.merges", fmt::format("Merge {} does not join two tokens to a third.", rank)));
     }
-    insert(pair_of(*left, *right), {rank, *product});
+    insert(pair_of(*left, *right), rank);
+    products_.push_back(*product);
   }
   return {};
 }
 
 void bpe::reserve(std::size_t count) {
-  slots_.assign(std::bit_ceil(count * 2 + 2), {});
+  slots_.assign(std::bit_ceil(count * 2 + 2), free_slot);
   filter_.assign(std::bit_ceil(count / 8 + 1), 0);  // 8 bits a pair: one in ten passes unmeant
+  products_.reserve(count);
 }
 
-void bpe::insert(std::uint64_t pair, merge_rule rule) {
+void bpe::insert(std::uint64_t pair, std::uint32_t rank) {
   const std::uint64_t hash = hash_of(pair);
   const std::size_t mask = slots_.size() - 1;
   std::size_t i = hash & mask;
-  while (slots_[i].pair != no_pair && slots_[i].pair != pair) i = (i + 1) & mask;
-  slots_[i] = {pair, rule};
+  while (slots_[i] != free_slot && slots_[i] >> rank_bits != pair) i = (i + 1) & mask;
+  slots_[i] = pair << rank_bits | rank;
   filter_[hash >> 38 & (filter_.size() - 1)] |= std::uint64_t{1} << (hash >> 32 & 63);
 }
 
 void bpe::look_up_byte_pairs() {
-  of_bytes_.resize(1 << 16);
-  for (std::size_t i = 0; i < of_bytes_.size(); ++i) {
-    of_bytes_[i] = rule_of(byte_ids_[i >> 8], byte_ids_[i & 255]);
+  rank_of_bytes_.resize(1 << 16);
+  for (std::size_t i = 0; i < rank_of_bytes_.size(); ++i) {
+    rank_of_bytes_[i] = rank_of(byte_ids_[i >> 8], byte_ids_[i & 255]);
   }
 }
 
-merge_rule bpe::rule_of(token_id left, token_id right) const {
-  if (slots_.empty()) return {};
+std::uint32_t bpe::rank_of(token_id left, token_id right) const {
+  if (slots_.empty()) return no_rank;
   const std::uint64_t pair = pair_of(left, right);
   const std::uint64_t hash = hash_of(pair);
   // Most pairs are never merged. The filter fits into a near cache, the slots do not.
   const std::uint64_t bits = filter_[hash >> 38 & (filter_.size() - 1)];
-  if ((bits >> (hash >> 32 & 63) & 1) == 0) return {};
+  if ((bits >> (hash >> 32 & 63) & 1) == 0) return no_rank;
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-    if (slots_[i].pair == pair) return slots_[i].rule;
-    if (slots_[i].pair == no_pair) return {};
+    if (slots_[i] >> rank_bits == pair) return static_cast<std::uint32_t>(slots_[i] & rank_mask);
+    if (slots_[i] == free_slot) return no_rank;
   }
 }
 
-/// The rule for the bytes at `at` and behind it.
-merge_rule bpe::rule_of_bytes(std::string_view piece, std::size_t at) const {
-  if (at + 1 >= piece.size()) return {};
-  const auto left = static_cast<unsigned char>(piece[at]);
-  const auto right = static_cast<unsigned char>(piece[at + 1]);
-  return of_bytes_[static_cast<std::size_t>(left << 8 | right)];
+merge_rule bpe::rule_of(token_id left, token_id right) const {
+  const auto rank = rank_of(left, right);
+  return rank == no_rank ? merge_rule{} : merge_rule{rank, products_[rank]};
 }
 
-void bpe::encode(std::string_view piece, const vocabulary& words,
+/// Of the pair of bytes that begins at `at`.
+std::uint32_t bpe::rank_of_bytes(std::string_view piece, std::size_t at) const {
+  if (at + 1 >= piece.size()) return no_rank;
+  const auto left = static_cast<unsigned char>(piece[at]);
+  const auto right = static_cast<unsigned char>(piece[at + 1]);
+  return rank_of_bytes_[static_cast<std::size_t>(left << 8 | right)];
+}
+
+void bpe::encode(const hashed_bytes& piece, const vocabulary& words, repeated_pieces& before,
                  std::vector<token_id>& out) const {
-  if (ignore_merges_ || piece.size() == 1) {
+  const auto bytes = piece.bytes;
+  if (ignore_merges_ || bytes.size() == 1) {
     if (const auto whole = words.find(piece)) {
       out.push_back(*whole);
       return;
     }
   }
-  piece.size() <= short_piece ? merge_short(piece, out) : merge_long(piece, out);
+  if (before.copy(piece, out)) return;
+  const auto begin = out.size();
+  bytes.size() <= short_piece ? merge_short(bytes, out) : merge_long(bytes, out);
+  before.remember(piece, begin, out);
 }
 
 // Quadratic, but within a cache line or two.
 void bpe::merge_short(std::string_view piece, std::vector<token_id>& out) const {
   std::array<token_id, short_piece> tokens;
   std::array<std::uint32_t, short_piece> ranks;  // of the pair that begins here
-  std::array<token_id, short_piece> products;    // of the same pair
   std::size_t count = piece.size();
-  const auto set = [&](std::size_t i, merge_rule rule) {
-    ranks[i] = rule.rank;
-    products[i] = rule.product;
-  };
   for (std::size_t i = 0; i < count; ++i) {
     tokens[i] = byte_ids_[static_cast<unsigned char>(piece[i])];
-    set(i, rule_of_bytes(piece, i));
+    ranks[i] = rank_of_bytes(piece, i);
   }
   const auto renew = [&](std::size_t i) {
-    set(i, i + 1 < count ? rule_of(tokens[i], tokens[i + 1]) : merge_rule{});
+    ranks[i] = i + 1 < count ? rank_of(tokens[i], tokens[i + 1]) : no_rank;
   };
   while (count > 1) {
     const auto best = std::min_element(ranks.begin(), ranks.begin() + count - 1);
     if (*best == no_rank) break;
     const auto i = static_cast<std::size_t>(best - ranks.begin());
-    tokens[i] = products[i];
+    tokens[i] = products_[*best];
     const auto close_up = [&](auto& list) {
       std::copy(list.begin() + i + 2, list.begin() + count, list.begin() + i + 1);
     };
     close_up(tokens);
     close_up(ranks);
-    close_up(products);
     --count;
     renew(i);
     if (i > 0) renew(i - 1);
@@ -268,7 +291,7 @@ void bpe::merge_long(std::string_view piece, std::vector<token_id>& out) const {
     token_id token;
     std::uint32_t before;
     std::uint32_t after;
-    merge_rule rule;  // of the pair with the token after it
+    std::uint32_t rank;  // of the pair with the token after it
   };
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   const auto count = static_cast<std::uint32_t>(piece.size());
@@ -276,24 +299,24 @@ void bpe::merge_long(std::string_view piece, std::vector<token_id>& out) const {
   std::vector<candidate> sorted;
   for (std::uint32_t i = 0; i < count; ++i) {
     links[i] = {byte_ids_[static_cast<unsigned char>(piece[i])], i == 0 ? none : i - 1,
-                i + 1 == count ? none : i + 1, rule_of_bytes(piece, i)};
-    if (links[i].rule.rank != no_rank) sorted.push_back(candidate_of(links[i].rule, i));
+                i + 1 == count ? none : i + 1, rank_of_bytes(piece, i)};
+    if (links[i].rank != no_rank) sorted.push_back(candidate_of({links[i].rank, i}));
   }
   sort_by_rank(sorted);
   candidate_queue queue;
 
   const auto renew = [&](std::uint32_t i) {
     link& l = links[i];
-    l.rule = l.after == none ? merge_rule{} : rule_of(l.token, links[l.after].token);
-    if (l.rule.rank != no_rank) queue.push(candidate_of(l.rule, i));
+    l.rank = l.after == none ? no_rank : rank_of(l.token, links[l.after].token);
+    if (l.rank != no_rank) queue.push(candidate_of({l.rank, i}));
   };
   const auto merge = [&](candidate top) {
     const auto i = static_cast<std::uint32_t>(top);
     link& left = links[i];
-    if (left.rule.rank != top >> 32) return;
+    if (left.rank != top >> 32) return;
     link& right = links[left.after];
-    left.token = left.rule.product;
-    right.rule = {};
+    left.token = products_[left.rank];
+    right.rank = no_rank;
     left.after = right.after;
     if (left.after != none) links[left.after].before = i;
     renew(i);

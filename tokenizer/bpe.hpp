@@ -8,6 +8,7 @@
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "tokenizer/repeated_pieces.hpp"
 #include "tokenizer/vocabulary.hpp"
 
 namespace glimmer {
@@ -25,34 +26,34 @@ struct merge_rule {
 class bpe {
  public:
   /// Reads `model` of a tokenizer.json: `merges` as "a b" or ["a", "b"], `ignore_merges`. Refuses
-  /// other models, dropout, prefixes and suffixes of words, and vocabularies that lack one of the
-  /// 256 single bytes.
+  /// other models, dropout, prefixes and suffixes of words, vocabularies that lack one of the 256
+  /// single bytes, and more than four million tokens or one million merges.
   static result<bpe> from_tokenizer_json(const json& root, const vocabulary& words);
 
-  /// Appends the tokens of `piece`. O(n log n) in its length.
-  void encode(std::string_view piece, const vocabulary& words, std::vector<token_id>& out) const;
+  /// Appends the tokens of `piece`. O(n log n) in its length. What is merged is remembered in
+  /// `before`, whose pieces have their tokens in `out`.
+  void encode(const hashed_bytes& piece, const vocabulary& words, repeated_pieces& before,
+              std::vector<token_id>& out) const;
 
   /// The rule for a pair; without a rank if there is none.
   merge_rule rule_of(token_id left, token_id right) const;
 
  private:
-  struct slot {
-    std::uint64_t pair = no_pair;  // left << 32 | right
-    merge_rule rule;
-  };
-  static constexpr std::uint64_t no_pair = ~std::uint64_t{0};
-
   result<void> read_merges(const json& merges, const vocabulary& words);
   void reserve(std::size_t count);
-  void insert(std::uint64_t pair, merge_rule rule);
+  void insert(std::uint64_t pair, std::uint32_t rank);
   void look_up_byte_pairs();
-  merge_rule rule_of_bytes(std::string_view piece, std::size_t at) const;
+  std::uint32_t rank_of(token_id left, token_id right) const;
+  std::uint32_t rank_of_bytes(std::string_view piece, std::size_t at) const;
   void merge_short(std::string_view piece, std::vector<token_id>& out) const;
   void merge_long(std::string_view piece, std::vector<token_id>& out) const;
 
-  std::vector<slot> slots_;            // open addressing, a power of two
-  std::vector<std::uint64_t> filter_;  // bits by hash: without its bit a pair has no rule
-  std::vector<merge_rule> of_bytes_;   // of two bytes, left << 8 | right
+  // Open addressing, a power of two. A slot is 22 bits of each token and 20 of the rank: the table
+  // is larger than the near caches, and nothing else costs as much as to wait for it.
+  std::vector<std::uint64_t> slots_;
+  std::vector<std::uint64_t> filter_;         // bits by hash: without its bit a pair has no rule
+  std::vector<token_id> products_;            // by rank
+  std::vector<std::uint32_t> rank_of_bytes_;  // of two bytes, left << 8 | right
   token_id byte_ids_[256] = {};
   bool ignore_merges_ = false;  // a piece that is a token is taken whole
 };

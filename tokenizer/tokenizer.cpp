@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -61,9 +62,17 @@ result<void> tokenizer::append(std::string_view text, std::vector<token_id>& out
   // Not to the exact size: a chat appends many texts to one prompt.
   const auto wanted = out.size() + ends->size();
   if (wanted > out.capacity()) out.reserve(std::max(wanted, 2 * out.capacity()));
+  // A vocabulary is larger than the near caches: pieces are announced some places ahead.
+  std::array<hashed_bytes, 8> announced;
+  repeated_pieces before{ends->size()};
   std::size_t begin = 0;
-  for (const std::uint32_t end : *ends) {
-    merges_.encode(text.substr(begin, end - begin), words_, out);
+  for (std::size_t i = 0; i < ends->size() + announced.size(); ++i) {
+    auto& place = announced[i % announced.size()];
+    if (i >= announced.size()) merges_.encode(place, words_, before, out);
+    if (i >= ends->size()) continue;
+    const std::size_t end = (*ends)[i];
+    place = hashed_bytes{text.substr(begin, end - begin)};
+    words_.fetch(place);
     begin = end;
   }
   return {};

@@ -180,13 +180,13 @@ std::string_view vocabulary::special_spelling(token_id id) const {
   return text_if(id, entry::kind::special);
 }
 
-std::optional<token_id> vocabulary::find(std::string_view raw_bytes) const {
+std::optional<token_id> vocabulary::find(const hashed_bytes& raw) const {
   const auto same = [&](std::uint32_t id) {
     const entry& e = entries_[id];
-    return e.length == raw_bytes.size() &&
-           std::memcmp(arena_.data() + e.begin, raw_bytes.data(), e.length) == 0;
+    return e.length == raw.bytes.size() &&
+           std::memcmp(arena_.data() + e.begin, raw.bytes.data(), e.length) == 0;
   };
-  const std::uint32_t* id = by_bytes_.find(raw_bytes, same);
+  const std::uint32_t* id = by_bytes_.find(raw, same);
   return id != nullptr ? std::optional{static_cast<token_id>(*id)} : std::nullopt;
 }
 

@@ -56,7 +56,10 @@ class vocabulary {
   std::string_view special_spelling(token_id id) const;
 
   /// The base token with exactly these bytes.
-  std::optional<token_id> find(std::string_view raw_bytes) const;
+  std::optional<token_id> find(const hashed_bytes& raw) const;
+  std::optional<token_id> find(std::string_view raw) const { return find(hashed_bytes{raw}); }
+  /// Says that these will be looked up soon.
+  void fetch(const hashed_bytes& raw) const { by_bytes_.fetch(raw); }
   /// The special token with exactly this spelling. Never used on text from outside.
   std::optional<token_id> find_special(std::string_view text) const;
   token_id id(control_token which) const { return control_ids_[static_cast<std::size_t>(which)]; }

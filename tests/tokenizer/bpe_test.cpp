@@ -55,7 +55,8 @@ std::vector<token_id> bytes_of(const model& m, std::string_view text) {
 
 std::vector<token_id> encode(const model& m, std::string_view text) {
   std::vector<token_id> out;
-  m.merges.encode(text, m.words, out);
+  repeated_pieces none{0};
+  m.merges.encode(hashed_bytes{text}, m.words, none, out);
   return out;
 }
 
@@ -109,6 +110,21 @@ BOOST_AUTO_TEST_CASE(a_megabyte_in_one_piece_is_merged_without_quadratic_work) {
   std::size_t bytes = 0;
   for (const token_id id : tokens) bytes += m.words.bytes(id).size();
   BOOST_TEST(bytes == text.size());
+}
+
+BOOST_AUTO_TEST_CASE(pieces_that_came_before_have_the_tokens_they_had) {
+  const model m = *read();
+  test::text_source source{13};
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i) texts.push_back(source.text(20) + "crossing");
+  repeated_pieces before{4'000};
+  std::vector<token_id> out, expected;
+  for (int i = 0; i < 4'000; ++i) {
+    const auto& text = texts[source.number(texts.size())];
+    m.merges.encode(hashed_bytes{text}, m.words, before, out);
+    for (const auto token : encode(m, text)) expected.push_back(token);
+  }
+  BOOST_TEST((out == expected));
 }
 
 BOOST_AUTO_TEST_CASE(a_piece_that_is_a_token_is_taken_whole_only_if_the_file_says_so) {

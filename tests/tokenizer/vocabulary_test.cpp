@@ -122,6 +122,16 @@ BOOST_AUTO_TEST_CASE(the_byte_table_finds_what_was_filed_and_nothing_else) {
     BOOST_REQUIRE_EQUAL(*look_up(keys[i]), i);
   }
   BOOST_TEST(look_up("y") == nullptr);
+  for (const std::string_view key : {"", "a", "sevenbyt", "sevenbyte"}) {
+    byte_table bare;
+    bare.insert(key, 7);
+    const auto any = [](std::uint32_t) { return true; };
+    BOOST_TEST(*bare.find(key, any) == 7U);
+    // zeros at the end are bytes, and a long key is not another one of its length
+    BOOST_TEST(bare.find(std::string{key} + '\0', any) == nullptr);
+    BOOST_TEST(bare.find(key, [](std::uint32_t) { return false; }) ==
+               (key.size() > 8 ? nullptr : bare.find(key, any)));
+  }
   BOOST_TEST(byte_table{}.find("y", [](std::uint32_t) { return true; }) == nullptr);
 }
 
