@@ -9,7 +9,23 @@ namespace glimmer {
 
 namespace {
 constexpr std::string_view replacement = "\ufffd";
+
+/// How many bytes from the first on are whole characters.
+std::size_t whole_characters(std::string_view bytes) {
+  std::size_t i = 0;
+  while (i < bytes.size()) {
+    if (static_cast<signed char>(bytes[i]) >= 0) {
+      ++i;
+      continue;
+    }
+    const utf8_char c = first_utf8_char(bytes.substr(i));
+    if (c.what != utf8_char::state::whole) break;
+    i += c.length;
+  }
+  return i;
 }
+
+}  // namespace
 
 void utf8_stream::push(std::string_view bytes, std::string& out) {
   while (held_ > 0 && !bytes.empty()) {
@@ -21,14 +37,18 @@ void utf8_stream::push(std::string_view bytes, std::string& out) {
     if (c.what == utf8_char::state::cut || c.length == held_) bytes.remove_prefix(1);
     if (c.what != utf8_char::state::cut) held_ = 0;
   }
-  while (!bytes.empty()) {
+  for (;;) {
+    const std::size_t whole = whole_characters(bytes);
+    out += bytes.substr(0, whole);
+    bytes.remove_prefix(whole);
+    if (bytes.empty()) return;
     const utf8_char c = first_utf8_char(bytes);
     if (c.what == utf8_char::state::cut) {
       std::ranges::copy(bytes, tail_);
       held_ = c.length;
       return;
     }
-    out += c.what == utf8_char::state::whole ? bytes.substr(0, c.length) : replacement;
+    out += replacement;
     bytes.remove_prefix(c.length);
   }
 }

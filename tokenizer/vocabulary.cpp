@@ -95,8 +95,17 @@ result<void> vocabulary::place(token_id id, std::string_view text, entry::kind w
     return fail(unsupported_tokenizer("model.vocab",
                                       fmt::format("The tokenizer gives id {} to two tokens.", id)));
   }
-  entries_[at] = {static_cast<std::uint32_t>(arena_.size()),
-                  static_cast<std::uint32_t>(text.size()), what};
+  entry& e = entries_[at];
+  e.what = what;
+  if (text.size() <= entry::inline_max) {
+    e.length = static_cast<std::uint8_t>(text.size());
+    std::ranges::copy(text, e.text.begin());
+    return {};
+  }
+  e.length = entry::is_far;
+  const entry::far lies{static_cast<std::uint32_t>(arena_.size()),
+                        static_cast<std::uint32_t>(text.size())};
+  std::memcpy(e.text.data(), &lies, sizeof lies);
   arena_ += text;
   return {};
 }
@@ -155,7 +164,10 @@ result<void> vocabulary::look_up_control_tokens() {
 }
 
 std::string_view vocabulary::text(const entry& e) const {
-  return std::string_view{arena_}.substr(e.begin, e.length);
+  if (e.length != entry::is_far) return {e.text.data(), e.length};
+  entry::far lies;
+  std::memcpy(&lies, e.text.data(), sizeof lies);
+  return {arena_.data() + lies.begin, lies.length};
 }
 
 std::string_view vocabulary::text_if(token_id id, entry::kind what) const {
@@ -181,11 +193,7 @@ std::string_view vocabulary::special_spelling(token_id id) const {
 }
 
 std::optional<token_id> vocabulary::find(const hashed_bytes& raw) const {
-  const auto same = [&](std::uint32_t id) {
-    const entry& e = entries_[id];
-    return e.length == raw.bytes.size() &&
-           std::memcmp(arena_.data() + e.begin, raw.bytes.data(), e.length) == 0;
-  };
+  const auto same = [&](std::uint32_t id) { return text(entries_[id]) == raw.bytes; };
   const std::uint32_t* id = by_bytes_.find(raw, same);
   return id != nullptr ? std::optional{static_cast<token_id>(*id)} : std::nullopt;
 }

@@ -67,11 +67,20 @@ class vocabulary {
   const std::vector<token_id>& special_ids() const { return special_ids_; }
 
  private:
+  // Short texts lie in the entry: one place in memory to wait for instead of two.
   struct entry {
-    std::uint32_t begin = 0;  // into arena_
-    std::uint32_t length = 0;
+    struct far {
+      std::uint32_t begin = 0;  // into arena_
+      std::uint32_t length = 0;
+    };
+    static constexpr std::uint8_t inline_max = 14;
+    static constexpr std::uint8_t is_far = 255;
+
+    std::array<char, inline_max> text{};  // or the bytes of a `far`
+    std::uint8_t length = 0;              // or `is_far`
     enum class kind : std::uint8_t { unused, base, special } what = kind::unused;
   };
+  static_assert(sizeof(entry) == 16);
 
   result<void> add_base_tokens(const json& vocab);
   result<void> add_special_tokens(const json& added);
@@ -80,7 +89,7 @@ class vocabulary {
   std::string_view text(const entry& e) const;
   std::string_view text_if(token_id id, entry::kind what) const;
 
-  std::string arena_;
+  std::string arena_;           // long texts
   std::vector<entry> entries_;  // by id
   std::vector<token_id> special_ids_;
   byte_table by_bytes_;     // base tokens only
