@@ -52,9 +52,18 @@ inline constexpr std::int64_t i4_block = 32;   ///< columns of i4_pair
 ///     i8        scale = bf16(a / 127),  code = round(w / scale) in [-127, 127]
 ///     i4_pair   scale = bf16(m / -8),   code = round(w / scale) in [-8, 7]
 ///
-/// (to nearest, ties to even) and the weight is code * scale. A group of zeros has scale 0; one
-/// that is not finite becomes NaN. Error of normally distributed weights, relative RMS: 0.55 % and
-/// 8 %.
+/// (to nearest, ties to even). A group of zeros has scale 0; one that is not finite becomes NaN.
+/// Error of normally distributed weights, relative RMS: 0.55 % and 8 %.
+///
+/// Their products quantise the activations as well, each row in the same groups of columns; the
+/// last may be shorter. With a = max |x| of a group, every operation in f32 and rounded once,
+///
+///     scale of x = a / 127,  code = round(x / scale) in [-127, 127]
+///     sum = fma(float(sum of code of w * code of x), scale of w * scale of x, sum)
+///
+/// group after group, from 0. Sums of codes are whole numbers and exact. A scale of x that is 0
+/// makes its codes 0; an x that is not finite makes the scale, and so the result, NaN. Error of
+/// normally distributed activations: 0.59 % and 0.53 %.
 struct packed_matrix {
   tensor storage;  ///< layout private to the back end
   std::int64_t out = 0;

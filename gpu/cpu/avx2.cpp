@@ -32,9 +32,6 @@ struct lanes_avx2 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16_bits), 16));
   }
   static __m128i eight(const void* x) { return _mm_loadu_si128(static_cast<const __m128i*>(x)); }
-  static __m128i eight_bytes(const std::byte* x) {
-    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x));
-  }
   static __m256i eight_words(const void* x) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(x));
   }
@@ -97,24 +94,66 @@ struct lanes_avx2 {
   static lanes_avx2 high_f4(const std::byte* pairs) {
     return doubled_f4(_mm_and_si128(_mm_srli_epi16(eight(pairs), 4), _mm_set1_epi8(15)));
   }
-  /// 16 signed bytes.
-  static lanes_avx2 i8_values(const std::byte* codes) {
-    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight_bytes(codes))),
-            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight_bytes(codes + 8)))};
+
+  /// Four bytes of 16 outputs, and sums of their products: two words or one number of 32 bits each.
+  struct codes {
+    __m256i a;
+    __m256i b;
+  };
+  static constexpr int code_panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+  static codes no_codes() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  static codes load_codes(const std::byte* x) { return {eight_words(x), eight_words(x + 32)}; }
+  /// The same four for every output.
+  static codes all_codes(const std::byte* four) {
+    int bits;
+    __builtin_memcpy(&bits, four, sizeof bits);
+    return {_mm256_set1_epi32(bits), _mm256_set1_epi32(bits)};
   }
-  /// The lower and the upper halves of 16 bytes, 0 .. 15.
-  static __m256 low_nibble(const std::byte* bytes) {
-    const __m256i wide = _mm256_cvtepu8_epi32(eight_bytes(bytes));
-    return _mm256_cvtepi32_ps(_mm256_and_si256(wide, _mm256_set1_epi32(15)));
+  /// The lower and the upper halves of bytes, 0 .. 15.
+  static __m256i low_halves_of(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+  static codes low_codes(const std::byte* x) {
+    return {low_halves_of(eight_words(x)), low_halves_of(eight_words(x + 32))};
   }
-  static __m256 high_nibble(const std::byte* bytes) {
-    return _mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_cvtepu8_epi32(eight_bytes(bytes)), 4));
+  static codes high_codes(const std::byte* x) {
+    return {low_halves_of(_mm256_srli_epi16(eight_words(x), 4)),
+            low_halves_of(_mm256_srli_epi16(eight_words(x + 32), 4))};
   }
-  static lanes_avx2 low_nibbles(const std::byte* pairs) {
-    return {low_nibble(pairs), low_nibble(pairs + 8)};
+  /// Sums stay in their registers: gathered into trees, as compilers like to, they would not fit.
+  static void keep(__m256i& sums) { asm("" : "+x"(sums)); }
+  /// |w| * (x with the sign of w): words of two products stay within 2 * 127 * 127, so nothing
+  /// saturates.
+  static void add(i8, __m256i& sums, __m256i w, __m256i x) {
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
+    sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    keep(sums);
   }
-  static lanes_avx2 high_nibbles(const std::byte* pairs) {
-    return {high_nibble(pairs), high_nibble(pairs + 8)};
+  /// Words that a group does not fill: 16 products of 15 * 127 each.
+  static void add(i4_pair, __m256i& sums, __m256i w, __m256i x) {
+    sums = _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    keep(sums);
+  }
+  template <class W>
+  static void add_products(W format, codes& sums, const codes& w, const codes& x) {
+    add(format, sums.a, w.a, x.a);
+    add(format, sums.b, w.b, x.b);
+  }
+  /// The sums of a group; codes of i4_pair are stored + 8, so 8 times the sum of x is too much.
+  static lanes_avx2 sum_of(i8, const codes& sums, const codes&) {
+    return {_mm256_cvtepi32_ps(sums.a), _mm256_cvtepi32_ps(sums.b)};
+  }
+  static lanes_avx2 sum_of(i4_pair, const codes& sums, const codes& sum_of_x) {
+    const __m256i excess = _mm256_slli_epi32(sum_of_x.a, 3);
+    const __m256i ones = _mm256_set1_epi16(1);
+    return {_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_madd_epi16(sums.a, ones), excess)),
+            _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_madd_epi16(sums.b, ones), excess))};
+  }
+  /// Whole numbers of -127 .. 127, a byte each.
+  void store_codes(std::byte* x) const {
+    const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+    const __m256i bytes = _mm256_packs_epi16(words, words);  // a0-3 b0-3 twice, a4-7 b4-7 twice
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(x),
+                     _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order)));
   }
 
   void store(float* x, all_lanes) const {

@@ -97,17 +97,44 @@ struct lanes_avx512 {
     return f4_values(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes(pairs)), 4));
   }
 
-  /// 16 signed bytes.
-  static lanes_avx512 i8_values(const std::byte* codes) {
-    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes(codes)))};
+  /// Four bytes of 16 outputs, and sums of their products: two words or one number of 32 bits each.
+  using codes = __m512i;
+  static constexpr int code_panels_for(int) { return 4; }
+  static codes no_codes() { return _mm512_setzero_si512(); }
+  static codes load_codes(const std::byte* x) { return _mm512_loadu_si512(x); }
+  /// The same four for every output.
+  static codes all_codes(const std::byte* four) {
+    int bits;
+    __builtin_memcpy(&bits, four, sizeof bits);
+    return _mm512_set1_epi32(bits);
   }
-  /// The halves of 16 bytes, 0 .. 15.
-  static lanes_avx512 low_nibbles(const std::byte* pairs) {
-    return {_mm512_cvtepi32_ps(
-        _mm512_and_si512(_mm512_cvtepu8_epi32(bytes(pairs)), _mm512_set1_epi32(15)))};
+  /// The lower and the upper halves of bytes, 0 .. 15.
+  static codes low_codes(const std::byte* x) {
+    return _mm512_and_si512(load_codes(x), _mm512_set1_epi8(15));
   }
-  static lanes_avx512 high_nibbles(const std::byte* pairs) {
-    return {_mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes(pairs)), 4))};
+  static codes high_codes(const std::byte* x) {
+    return _mm512_and_si512(_mm512_srli_epi16(load_codes(x), 4), _mm512_set1_epi8(15));
+  }
+  /// |w| * (x with the sign of w): words of two products stay within 2 * 127 * 127, so nothing
+  /// saturates.
+  static void add_products(i8, codes& sums, codes w, codes x) {
+    const codes turned = _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), no_codes(), x);
+    const codes pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned);
+    sums = _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+  }
+  /// Words that a group does not fill: 16 products of 15 * 127 each.
+  static void add_products(i4_pair, codes& sums, codes w, codes x) {
+    sums = _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+  }
+  /// The sums of a group; codes of i4_pair are stored + 8, so 8 times the sum of x is too much.
+  static lanes_avx512 sum_of(i8, codes sums, codes) { return {_mm512_cvtepi32_ps(sums)}; }
+  static lanes_avx512 sum_of(i4_pair, codes sums, codes sum_of_x) {
+    const codes whole = _mm512_madd_epi16(sums, _mm512_set1_epi16(1));
+    return {_mm512_cvtepi32_ps(_mm512_sub_epi32(whole, _mm512_slli_epi32(sum_of_x, 3)))};
+  }
+  /// Whole numbers of -127 .. 127, a byte each.
+  void store_codes(std::byte* x) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(x), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
   }
 
   void store(float* x, all_lanes) const { _mm512_storeu_ps(x, v); }

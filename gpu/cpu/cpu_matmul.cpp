@@ -25,15 +25,9 @@ struct cut {
   std::int64_t of(std::int64_t whole) const { return (whole + part - 1) / part; }
 };
 
-/// Rows of x as f32, wherever they lie.
-struct wide_rows {
-  const float* data = nullptr;
-  std::int64_t stride = 0;
-};
-
 /// A pass: some rows times the whole matrix.
 struct matmul_pass {
-  wide_rows x;
+  product_rows x;
   row_range rows;  ///< of out
   tensor out;
   packed_matrix w;
@@ -163,7 +157,7 @@ void cpu_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, t
     arena_.for_each(static_cast<std::size_t>(panels), [&](std::size_t task) {
       const std::int64_t begin = (first + static_cast<std::int64_t>(task)) * panel_width;
       const std::int64_t end = std::min(begin + panel_width, row + rows.shape[0]);
-      const bool quantises = to.source == dtype::i8 || to.source == dtype::i4_pair;
+      const bool quantises = code_columns(to.source) != 0;
       std::byte* const panel = host<std::byte>(to.storage) + begin / panel_width * panel_bytes;
       float* const wide = quantises ? arena_.scratch(static_cast<std::size_t>(to.in)) : nullptr;
       for (std::int64_t r = std::max(begin, row); r < end; ++r) {
@@ -198,25 +192,41 @@ void cpu_ops::matmul(stream_handle s, tensor out, tensor x, const packed_matrix&
   queue(s, [this, out, x, w](stream_state& state) { multiply(state, out, x, w); });
 }
 
+product_rows cpu_ops::prepared(stream_state& state, const tensor& x, const packed_matrix& w) {
+  const row_groups groups{.width = w.in, .columns = code_columns(w.source)};
+  const bool quantises = groups.columns != 0;
+  const auto width = static_cast<std::int64_t>(sizeof(float)) * w.in;
+  if (!quantises && x.type == dtype::f32)
+    return {.data = host<const std::byte>(x), .stride = width};
+  const std::int64_t stride =
+      quantises ? cut{groups.columns}.of(w.in) * (code_group_bytes + groups.columns)
+                : width + 64;  // keeps the rows of a tile out of one another's cache sets
+  auto& memory = state.rows;
+  if (const auto bytes = static_cast<std::size_t>(x.shape[0] * stride); memory.size() < bytes)
+    memory.resize(bytes);
+  for_rows(x, [&](std::int64_t r) {
+    const auto from = const_elements_at(x, r * w.in);
+    std::byte* const to = memory.data() + r * stride;
+    if (quantises) {
+      kernels_.quantise(to, from, groups);
+    } else {
+      kernels_.convert({.data = to, .type = dtype::f32}, from, w.in);
+    }
+  });
+  return {.data = memory.data(), .stride = stride};
+}
+
 void cpu_ops::multiply(stream_state& state, const tensor& out, const tensor& x,
                        const packed_matrix& w) {
   const panel_layout layout({.out = w.out, .in = w.in}, w.source);
   for (std::int64_t row = 0; row < x.shape[0]; row += rows_per_pass) {
     const row_range rows{.begin = row, .count = std::min(rows_per_pass, x.shape[0] - row)};
-    const tensor part = x.rows(rows);
-    wide_rows wide{.data = host<const float>(part), .stride = w.in};
-    if (x.type == dtype::bf16) {
-      wide.stride = w.in + 16;  // keeps the rows of a tile out of one another's cache sets
-      const auto floats = static_cast<std::size_t>(rows.count * wide.stride);
-      if (state.wide_rows.size() < floats) state.wide_rows.resize(floats);
-      wide.data = state.wide_rows.data();
-      for_rows(part, [&](std::int64_t r) {
-        kernels_.convert({.data = state.wide_rows.data() + r * wide.stride, .type = dtype::f32},
-                         const_elements_at(part, r * w.in), w.in);
-      });
-    }
     multiply_pass(arena_, kernels_,
-                  {.x = wide, .rows = rows, .out = out, .w = w, .layout = layout});
+                  {.x = prepared(state, x.rows(rows), w),
+                   .rows = rows,
+                   .out = out,
+                   .w = w,
+                   .layout = layout});
   }
 }
 

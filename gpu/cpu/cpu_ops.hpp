@@ -40,10 +40,16 @@ struct attention_task {
   std::int64_t queries() const { return rows.count * heads.count; }
 };
 
+/// Rows of a product as its kernel takes them, wherever they lie.
+struct product_rows {
+  const std::byte* data = nullptr;
+  std::int64_t stride = 0;  ///< bytes
+};
+
 /// One stream and the memory that its ops reuse; touched by its thread alone.
 struct stream_state {
   rope_table rope;
-  std::vector<float> wide_rows;  ///< rows of a matmul, as f32
+  std::vector<std::byte> rows;  ///< of a product, as its kernel takes them
   std::vector<attention_task> tasks;
 };
 
@@ -101,6 +107,8 @@ class cpu_ops final : public ops {
   void for_elements(const tensor& t, const Body& body);
 
   void multiply(stream_state& state, const tensor& out, const tensor& x, const packed_matrix& w);
+  /// x as it is, or a copy in the state's memory.
+  product_rows prepared(stream_state& state, const tensor& x, const packed_matrix& w);
 
   cpu_arena& arena_;
   const cpu_lanes& lanes_;

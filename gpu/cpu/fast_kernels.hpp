@@ -18,6 +18,7 @@ inline constexpr cpu_kernels fast_kernels{
     .cap = fast_cap<L>,
     .finish_head = fast_finish_head<L>,
     .divide = fast_divide<L>,
+    .quantise = fast_quantise<L>,
     .matmul = fast_matmul<L>,
     .load_keys = fast_load_keys<L>,
     .load_values = fast_load_values<L>,

@@ -2,24 +2,20 @@
 
 #include <cstddef>
 
+#include "gpu/cpu/fast_code_matmul.hpp"
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
 
 namespace glimmer {
 
 // One chain of fused multiply-adds per output, in the order of k: so tiling is free to follow the
-// registers, and a row has the same bits in a block of one row and of six. Codes of quantised
-// formats are widened in registers for a single block of rows; for more, once into scratch memory,
-// which every block then reads as f32: the same weights, so the same bits.
+// registers, and a row has the same bits in a block of one row and of six. Codes of
+// published formats are widened in registers for a single block of rows; for more, once into
+// scratch memory, which every block then reads as f32: the same weights, so the same bits. What is
+// made of whole numbers is in fast_code_matmul.hpp.
 
 /// Rows of the largest block.
 inline constexpr std::int64_t block_rows_max = 6;
-
-/// First row and panel of a block within its tile.
-struct block_corner {
-  std::int64_t row = 0;
-  std::int64_t panel = 0;
-};
 
 /// Terms [begin, end) of a sum.
 struct k_range {
@@ -50,10 +46,6 @@ template <>
 inline constexpr std::int64_t scale_span<f8> = f8_block;
 template <>
 inline constexpr std::int64_t scale_span<f4_pair> = f4_block;
-template <>
-inline constexpr std::int64_t scale_span<i8> = i8_block;
-template <>
-inline constexpr std::int64_t scale_span<i4_pair> = i4_block;
 
 /// Formats whose widening takes arithmetic.
 template <class W>
@@ -78,12 +70,6 @@ template <class L, class W, int Panels>
       if (scales.rule.divisor != 1) scale[p] = scale[p] / L::all(scales.rule.divisor);
       // In what L counts codes: a half for doubled ones, which moves no rounding.
       if constexpr (L::f4_unit != 1) scale[p] = scale[p] * L::all(L::f4_unit);
-    } else if constexpr (std::is_same_v<W, i8>) {
-      scale[p] = L::load(reinterpret_cast<const bf16*>(panel[p] + k / i8_block * i8_block_bytes),
-                         all_lanes{});
-    } else if constexpr (std::is_same_v<W, i4_pair>) {
-      scale[p] = L::load(reinterpret_cast<const bf16*>(panel[p] + k / i4_block * i4_block_bytes),
-                         all_lanes{});
     }
   }
 }
@@ -105,15 +91,6 @@ template <class L, class W, of_pair Which, int Panels>
       // f4_codes_at of packing.hpp in two additions.
       const std::byte* const codes = panel[p] + (8 * k + (k & -f4_block) + panel_width);
       w[p] = (first ? L::low_f4(codes) : L::high_f4(codes)) * scale[p];
-    } else if constexpr (std::is_same_v<W, i8>) {
-      // i8_code_at, with the 32 bytes of scales that stand before each 1024 of codes.
-      const std::byte* const codes = panel[p] + (16 * k + k / i8_block * 32 + 32);
-      w[p] = L::i8_values(codes + (first ? 0 : panel_width)) * scale[p];
-    } else if constexpr (std::is_same_v<W, i4_pair>) {
-      // i4_codes_at likewise. (code - 8) * scale in one rounding, whichever way it is written.
-      const std::byte* const codes = panel[p] + (8 * k + (k & -i4_block) + 32);
-      const L code = first ? L::low_nibbles(codes) : L::high_nibbles(codes);
-      w[p] = L::fma(code, scale[p], scale[p] * L::all(-8.0f));
     } else if constexpr (!std::is_same_v<W, bf16>) {
       w[p] = L::load(reinterpret_cast<const W*>(pair) + (first ? 0 : panel_width), all_lanes{});
     } else if constexpr (first) {
@@ -148,7 +125,7 @@ void multiply_block(const matmul_tile& t, block_corner at) {
   for (int p = 0; p < Panels; ++p) panel[p] = t.weights + (at.panel + p) * t.panel_bytes;
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-    x[r] = t.x + (at.row + r) * t.x_stride;
+    x[r] = reinterpret_cast<const float*>(t.x + (at.row + r) * t.x_stride);
     out[r] = t.sums + (at.row + r) * t.sums_stride + at.panel * panel_width;
 #pragma GCC unroll 8
     for (int p = 0; p < Panels; ++p) sums[r][p] = L::load(out[r] + p * panel_width, all_lanes{});
@@ -235,7 +212,7 @@ void multiply_widened(const matmul_tile& t) {
       for (std::int64_t p = 0; p < part.panels; ++p)
         widen_panel<L, W>(wide + p * terms * panel_width, t.weights + (panel + p) * t.panel_bytes,
                           t.scales, {.begin = k, .end = end});
-      part.x = t.x + k;
+      part.x = t.x + k * static_cast<std::int64_t>(sizeof(float));
       part.k_end = end - k;
       multiply_tile<L, float>(part);
     }
@@ -251,18 +228,19 @@ void multiply_tile(const matmul_tile& t) {
   constexpr function by_rows[] = {multiply_rows<L, W, 1>, multiply_rows<L, W, 2>,
                                   multiply_rows<L, W, 3>, multiply_rows<L, W, 4>,
                                   multiply_rows<L, W, 5>, multiply_rows<L, W, 6>};
-  // Rows are spread evenly: 8 as 4 + 4, for a block of 2 would load as many weights as one of 6.
-  std::int64_t blocks = (t.rows + block_rows_max - 1) / block_rows_max;
-  for (std::int64_t row = 0; row < t.rows; --blocks) {
-    const std::int64_t rows = (t.rows - row + blocks - 1) / blocks;
-    by_rows[rows - 1](t, row);
-    row += rows;
-  }
+  in_even_blocks<block_rows_max>(
+      t.rows, [&](std::int64_t row, std::int64_t rows) { by_rows[rows - 1](t, row); });
 }
 
 template <class L>
 void fast_matmul(const matmul_tile& tile) {
-  with_packed(tile.weight_type, [&](auto tag) { multiply_tile<L, decltype(tag)>(tile); });
+  with_packed(tile.weight_type, [&](auto tag) {
+    if constexpr (has_codes<decltype(tag)>) {
+      multiply_code_tile<L, decltype(tag)>(tile);
+    } else {
+      multiply_tile<L, decltype(tag)>(tile);
+    }
+  });
 }
 
 }  // namespace glimmer

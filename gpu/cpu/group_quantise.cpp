@@ -73,9 +73,9 @@ void quantise_i8(std::byte* panel, std::int64_t lane, const weight_run& row) {
     const float most = std::bit_cast<float>(largest_magnitude(group));
     const float scale = store_scale(panel + i8_scale_at({.lane = lane, .k = k}), most / 127.0f);
     const auto codes = codes_of<i8_block>(group, scale, {-127.0f, 127.0f});
-    std::byte* const to = panel + i8_code_at({.lane = lane, .k = k});
-    for (std::size_t i = 0; i < codes.size(); ++i)
-      to[i * panel_width] = static_cast<std::byte>(codes[i]);
+    for (std::int64_t i = 0; i < i8_block; ++i)
+      panel[i8_code_at({.lane = lane, .k = k + i})] =
+          static_cast<std::byte>(codes[static_cast<std::size_t>(i)]);
   });
 }
 
@@ -87,10 +87,10 @@ void quantise_i4(std::byte* panel, std::int64_t lane, const weight_run& row) {
         *std::find_if(group.values, end, [&](float w) { return magnitude_bits(w) == most; });
     const float scale = store_scale(panel + i4_scale_at({.lane = lane, .k = k}), extreme / -8.0f);
     const auto codes = codes_of<i4_block>(group, scale, {-8.0f, 7.0f});
-    std::byte* const to = panel + i4_codes_at({.lane = lane, .k = k});
-    for (std::size_t i = 0; i < codes.size(); i += 2) {
-      const int pair = (codes[i] + 8) | (codes[i + 1] + 8) << 4;
-      to[i / 2 * panel_width] = static_cast<std::byte>(pair);
+    for (std::int64_t i = 0; i < i4_block; ++i) {
+      const int code = codes[static_cast<std::size_t>(i)] + 8;
+      std::byte& pair = panel[i4_codes_at({.lane = lane, .k = k + i})];
+      pair = i % 8 < 4 ? static_cast<std::byte>(code) : pair | static_cast<std::byte>(code << 4);
     }
   });
 }

@@ -47,11 +47,26 @@ struct panel_scales {
   scale_rule rule{};        ///< f4_pair
 };
 
+/// How a row of activations is cut into groups that share a scale.
+struct row_groups {
+  std::int64_t width = 0;
+  std::int64_t columns = 0;  ///< of a group; the last may have fewer
+};
+
+/// What stands before each group's codes, one byte a column, in a quantised row. Zeros pad the last
+/// group.
+struct code_group {
+  float scale = 0;
+  std::int32_t sum = 0;  ///< of the codes
+};
+inline constexpr std::int64_t code_group_bytes = sizeof(code_group);
+
 /// sums[row, panel * 16 + lane] = fma(x[row, k], w[panel, k, lane], sums...) for k in order: one
-/// chain of fused multiply-adds per output, continued from call to call.
+/// chain of fused multiply-adds per output, continued from call to call. For i8 and i4_pair it is a
+/// chain over the groups of columns; see `packed_matrix`.
 struct matmul_tile {
-  const float* x = nullptr;  ///< [rows, x_stride], element 0 is k = 0
-  std::int64_t x_stride = 0;
+  const std::byte* x = nullptr;  ///< rows from k = 0 on: f32; quantised ones for i8 and i4_pair
+  std::int64_t x_stride = 0;     ///< bytes from one row to the next
   std::int64_t rows = 0;
   const std::byte* weights = nullptr;  ///< first panel, see packing.hpp
   std::int64_t panel_bytes = 0;        ///< from one panel to the next
@@ -107,6 +122,8 @@ struct cpu_kernels {
   /// out = x / divisor.
   void (*divide)(elements out, const float* x, std::int64_t count, float divisor);
 
+  /// One row of f32 or bf16 as codes: a `code_group` and its codes for each group.
+  void (*quantise)(std::byte* to, const_elements x, const row_groups& groups);
   void (*matmul)(const matmul_tile& tile);
 
   /// keys [head_dim, key_tile] = transpose of the rows; zeros where a row is null.

@@ -13,6 +13,12 @@ struct panel_place {
   std::int64_t k = 0;
 };
 
+/// Columns of a group in formats whose products quantise the activations as well; 0 in others.
+constexpr std::int64_t code_columns(dtype weights) {
+  if (weights == dtype::i8) return i8_block;
+  return weights == dtype::i4_pair ? i4_block : 0;
+}
+
 /// Layout of packed weights: panels of 16 outputs, one after another, each a contiguous stream.
 ///
 ///     f32, f16       panel [in, 16]
@@ -20,8 +26,10 @@ struct panel_place {
 ///                    them; f8 is followed by an f32 scale for each 128 columns (the 16 outputs
 ///                    lie in one block of 128 rows), and padding to 64 bytes
 ///     f4_pair        panel [in / 16] of 16 f8 scales [16] and codes [8, 16]: 144 bytes
-///     i8             panel [in / 64] of 16 bf16 scales and codes [64, 16]: 1056 bytes
-///     i4_pair        panel [in / 32] of 16 bf16 scales and pairs of codes [16, 16]: 288 bytes
+///     i8             panel [in / 64] of 16 bf16 scales and codes [16, 16, 4]: 1056 bytes; four
+///                    neighbours along `in` lie together, for products of bytes
+///     i4_pair        panel [in / 32] of 16 bf16 scales and codes [4, 16, 4]: 288 bytes; the lower
+///                    halves of four bytes are four neighbours, the upper halves the next four
 ///
 /// `in` is rounded up to even, to whole blocks where there are such, `out` to a multiple of 16;
 /// what lies beyond is never read as a value.
@@ -65,18 +73,18 @@ constexpr std::int64_t f4_scale_at(panel_place at) {
   return at.k / f4_block * f4_block_bytes + at.lane;
 }
 
-/// Where a code of an i8 panel, a pair of codes of an i4_pair panel, and their scales lie, in
+/// Where a code of an i8 panel, the byte with a code of an i4_pair panel, and their scales lie, in
 /// bytes.
 constexpr std::int64_t i8_code_at(panel_place at) {
-  return at.k / i8_block * i8_block_bytes + 2 * panel_width + at.k % i8_block * panel_width +
-         at.lane;
+  return at.k / i8_block * i8_block_bytes + 2 * panel_width +
+         at.k % i8_block / 4 * (4 * panel_width) + 4 * at.lane + at.k % 4;
 }
 constexpr std::int64_t i8_scale_at(panel_place at) {
   return at.k / i8_block * i8_block_bytes + 2 * at.lane;
 }
 constexpr std::int64_t i4_codes_at(panel_place at) {
-  return at.k / i4_block * i4_block_bytes + 2 * panel_width + at.k % i4_block / 2 * panel_width +
-         at.lane;
+  return at.k / i4_block * i4_block_bytes + 2 * panel_width +
+         at.k % i4_block / 8 * (4 * panel_width) + 4 * at.lane + at.k % 4;
 }
 constexpr std::int64_t i4_scale_at(panel_place at) {
   return at.k / i4_block * i4_block_bytes + 2 * at.lane;

@@ -13,6 +13,7 @@ const cpu_kernels& plain_kernels() {
       .cap = plain_cap,
       .finish_head = plain_finish_head,
       .divide = plain_divide,
+      .quantise = plain_quantise,
       .matmul = plain_matmul,
       .load_keys = plain_load_keys,
       .load_values = plain_load_values,

@@ -14,6 +14,7 @@ void plain_silu_product(elements gate, const_elements up, std::int64_t count);
 void plain_cap(float* z, std::int64_t count, const logit_cap& rule);
 void plain_finish_head(elements x, const head_row& row);
 void plain_divide(elements out, const float* x, std::int64_t count, float divisor);
+void plain_quantise(std::byte* to, const_elements x, const row_groups& groups);
 void plain_matmul(const matmul_tile& tile);
 void plain_load_keys(float* keys, const tile_rows& rows);
 void plain_load_values(float* values, const tile_rows& rows);

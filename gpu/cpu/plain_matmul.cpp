@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstring>
+#include <limits>
 
 #include "gpu/cpu/bf16.hpp"
 #include "gpu/cpu/packing.hpp"
@@ -32,37 +35,95 @@ float weight_at<f4_pair>(const matmul_tile& tile, const std::byte* panel, panel_
   return widen_f4(at.k % 2 == 0 ? codes & 0xfu : codes >> 4) * scale;
 }
 
-float scale_at(const std::byte* stored) {
+float stored_scale(const std::byte* stored) {
   bf16 scale{};
   std::memcpy(&scale, stored, sizeof scale);
   return widen(scale);
 }
 
-template <>
-float weight_at<i8>(const matmul_tile&, const std::byte* panel, panel_place at) {
-  const auto code = std::to_integer<std::int8_t>(panel[i8_code_at(at)]);
-  return static_cast<float>(code) * scale_at(panel + i8_scale_at(at));
+/// A code of an i8 or i4_pair panel and the scale of its group.
+std::int32_t code_at(i8, const std::byte* panel, panel_place at) {
+  return std::to_integer<std::int8_t>(panel[i8_code_at(at)]);
 }
 
-template <>
-float weight_at<i4_pair>(const matmul_tile&, const std::byte* panel, panel_place at) {
+std::int32_t code_at(i4_pair, const std::byte* panel, panel_place at) {
   const auto codes = std::to_integer<std::int32_t>(panel[i4_codes_at(at)]);
-  const auto code = (at.k % 2 == 0 ? codes & 15 : codes >> 4) - 8;
-  return static_cast<float>(code) * scale_at(panel + i4_scale_at(at));
+  return (at.k % 8 < 4 ? codes & 15 : codes >> 4) - 8;
+}
+
+float scale_at(i8, const std::byte* panel, panel_place at) {
+  return stored_scale(panel + i8_scale_at(at));
+}
+
+float scale_at(i4_pair, const std::byte* panel, panel_place at) {
+  return stored_scale(panel + i4_scale_at(at));
+}
+
+/// Continues one output's chain over f32 activations.
+template <class W>
+float add_products(const matmul_tile& tile, const std::byte* row, const std::byte* panel,
+                   panel_place at, float sum) {
+  const auto* const x = reinterpret_cast<const float*>(row);
+  for (; at.k < tile.k_end; ++at.k) sum = std::fma(x[at.k], weight_at<W>(tile, panel, at), sum);
+  return sum;
+}
+
+/// The same over quantised activations, group by group.
+template <class W>
+requires(std::same_as<W, i8> ||
+         std::same_as<W, i4_pair>) float add_products(const matmul_tile& tile, const std::byte* row,
+                                                      const std::byte* panel, panel_place at,
+                                                      float sum) {
+  const std::int64_t columns = code_columns(tile.weight_type);
+  while (at.k < tile.k_end) {
+    code_group group;
+    const std::byte* const x = row + at.k / columns * (code_group_bytes + columns);
+    std::memcpy(&group, x, sizeof group);
+    const float scale = scale_at(W{}, panel, at) * group.scale;
+    std::int32_t count = 0;
+    for (std::int64_t i = 0; i < columns; ++i, ++at.k)
+      count += std::to_integer<std::int8_t>(x[sizeof group + i]) * code_at(W{}, panel, at);
+    sum = std::fma(static_cast<float>(count), scale, sum);
+  }
+  return sum;
 }
 
 }  // namespace
 
+void plain_quantise(std::byte* to, const_elements x, const row_groups& groups) {
+  with_activation(x.type, [&](auto tag) {
+    const auto* const from = static_cast<const decltype(tag)*>(x.data);
+    for (std::int64_t begin = 0; begin < groups.width; begin += groups.columns) {
+      const std::int64_t end = std::min(begin + groups.columns, groups.width);
+      float most = 0;
+      bool finite = true;
+      for (std::int64_t k = begin; k < end; ++k) {
+        most = std::max(most, std::abs(widen(from[k])));
+        finite = finite && std::isfinite(widen(from[k]));
+      }
+      code_group group{.scale = finite ? most / 127.0f : std::numeric_limits<float>::quiet_NaN()};
+      std::byte* const codes = to + sizeof group;
+      std::fill_n(codes, groups.columns, std::byte{0});
+      for (std::int64_t k = begin; k < end && group.scale > 0; ++k) {
+        const float code = std::nearbyint(widen(from[k]) / group.scale);
+        const auto whole = static_cast<std::int8_t>(std::clamp(code, -127.0f, 127.0f));
+        codes[k - begin] = static_cast<std::byte>(whole);
+        group.sum += whole;
+      }
+      std::memcpy(to, &group, sizeof group);
+      to = codes + groups.columns;
+    }
+  });
+}
+
 void plain_matmul(const matmul_tile& tile) {
   with_packed(tile.weight_type, [&](auto tag) {
-    using W = decltype(tag);
     for (std::int64_t row = 0; row < tile.rows; ++row) {
       for (std::int64_t out = 0; out < tile.panels * panel_width; ++out) {
-        const std::byte* const panel = tile.weights + (out / panel_width) * tile.panel_bytes;
-        const float* const x = tile.x + row * tile.x_stride;
         float& sum = tile.sums[row * tile.sums_stride + out];
-        for (std::int64_t k = tile.k_begin; k < tile.k_end; ++k)
-          sum = std::fma(x[k], weight_at<W>(tile, panel, {.lane = out % panel_width, .k = k}), sum);
+        sum = add_products<decltype(tag)>(tile, tile.x + row * tile.x_stride,
+                                          tile.weights + (out / panel_width) * tile.panel_bytes,
+                                          {.lane = out % panel_width, .k = tile.k_begin}, sum);
       }
     }
   });

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t whole = 1 << 20;
 const char* const stored[] = {"tiny-fp8", "tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"};
-/// Those, and `tiny` quantised at load.
+/// `tiny`, quantised at load: activations are rounded to codes as well.
+const char* const at_load[] = {"tiny-int8", "tiny-int4"};
 const char* const models[] = {"tiny-fp8",      "tiny-nvfp4", "tiny-mixed",
                               "tiny-ct-nvfp4", "tiny-int8",  "tiny-int4"};
 
@@ -18,8 +19,8 @@ const char* const models[] = {"tiny-fp8",      "tiny-nvfp4", "tiny-mixed",
 std::vector<float> run_alone(const std::string& model, rig_options options, std::int64_t chunk) {
   if (model == "tiny-int8") options.quantization = load_quantization::int8;
   if (model == "tiny-int4") options.quantization = load_quantization::int4;
-  const bool at_load = options.quantization != load_quantization::none;
-  decoder_rig rig{at_load ? "tiny" : model, options};
+  const bool plain = options.quantization != load_quantization::none;
+  decoder_rig rig{plain ? "tiny" : model, options};
   rig_sequence sequence{.tokens = quantised_golden_of(model).tokens};
   rig.run(sequence, chunk);
   return sequence.logits;
@@ -46,12 +47,28 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 BOOST_AUTO_TEST_SUITE(quantised_forward_test)
 
 BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_published_reference_on_dequantised_weights) {
-  for (const auto* model : models) {
+  for (const auto* model : stored) {
     const auto golden = quantised_golden_of(model);
     const auto logits = at_positions(run_alone(model, {}, whole), golden);
     const auto error = largest_difference(logits, golden.logits_f32.values);
     BOOST_TEST_MESSAGE(model << ": largest difference of a logit " << error);
     BOOST_TEST(error < 1e-4, model << ": " << error);
+  }
+}
+
+/// An activation between two codes goes either way by its last bit, and each such step moves others
+/// in the layers behind. Position 0, a row that sees itself alone, is free of them by luck of its
+/// weights, and shows that the rounding is the same.
+BOOST_AUTO_TEST_CASE(activations_are_rounded_where_the_reference_rounds_them) {
+  for (const auto* model : at_load) {
+    const auto golden = quantised_golden_of(model);
+    const auto logits = at_positions(run_alone(model, {}, whole), golden);
+    const auto error = relative_rms(logits, golden.logits_f32.values);
+    BOOST_TEST_MESSAGE(model << ": relative RMS of f32 logits " << error);
+    BOOST_TEST(error < 0.015, model << ": " << error);
+    BOOST_REQUIRE(golden.positions.front() == 0);
+    const auto first = golden.logits_f32.part(0);
+    BOOST_TEST(relative_rms(std::span{logits}.first(first.size()), first) < 1e-5, model);
   }
 }
 
@@ -64,13 +81,15 @@ BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_plain_decoder_at_every_position)
   }
 }
 
+/// Two and a half where the steps of rounded activations come on top.
 BOOST_AUTO_TEST_CASE(bf16_logits_stay_within_one_and_a_half_percent) {
   for (const auto* model : models) {
     const auto golden = quantised_golden_of(model);
     const auto logits = at_positions(run_alone(model, {.type = dtype::bf16}, whole), golden);
     const auto error = relative_rms(logits, golden.logits_f32.values);
     BOOST_TEST_MESSAGE(model << ": relative RMS of bf16 logits " << error);
-    BOOST_TEST(error < 0.015, model << ": " << error);
+    const bool rounds = std::ranges::find(at_load, std::string_view{model}) != std::end(at_load);
+    BOOST_TEST(error < (rounds ? 0.025 : 0.015), model << ": " << error);
   }
 }
 

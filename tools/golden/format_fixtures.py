@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/formats.*: quantised weights and what they are in float32; and what the
-published reference computes with the quantised synthetic checkpoints, dequantised here.
+published reference computes with the quantised synthetic checkpoints, dequantised here. Where the
+engine quantises at load, the inputs of those matrices are quantised here as well.
 
 Usage: format_fixtures.py MAKE_CHECKPOINT OUT_FOLDER
 
@@ -119,6 +120,20 @@ def write_plain(folder, plain, format_of):
     return config
 
 
+def quantise_inputs(model, plain, format_of):
+    """Each matrix that is quantised at load sees its activations rounded likewise."""
+    def before(columns):
+        def rounded(_module, inputs):
+            rows = inputs[0].reshape(-1, inputs[0].shape[-1]).numpy()
+            return torch.from_numpy(formats.activations(rows, columns)).view_as(inputs[0])
+        return rounded
+    modules = dict(model.named_modules())
+    with safe_open(plain / "model.safetensors", "pt") as file:
+        names = [name.removesuffix(".weight") for name in file.keys()]
+    for name in filter(is_matrix, names):
+        modules[name].register_forward_pre_hook(before(formats.COLUMNS[format_of(name)]))
+
+
 def model_logits(tool, name):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / name
@@ -129,6 +144,8 @@ def model_logits(tool, name):
         drawn = (weights.draws("prompt " + name, TOKENS) + 1.0) / 2.0 * base
         tokens = [base] + [int(t) for t in drawn[1:]]
         model = reference.load(Path(temporary) / "plain", torch.float32)
+        if format_of:
+            quantise_inputs(model, Path(temporary) / "plain", format_of)
         logits, _ = reference.run(model, tokens)
         return tokens, np.ascontiguousarray(logits[POSITIONS])
 

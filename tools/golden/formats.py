@@ -61,11 +61,24 @@ def whole_numbers(weights, columns, lowest, scale_of):
 
 
 def int8(weights):
-    return whole_numbers(weights, 64, -127, lambda w: np.abs(w) / np.float32(127))
+    return whole_numbers(weights, COLUMNS[int8], -127, lambda w: np.abs(w) / np.float32(127))
 
 
 def int4(weights):
-    return whole_numbers(weights, 32, -8, lambda w: w / np.float32(-8))
+    return whole_numbers(weights, COLUMNS[int4], -8, lambda w: w / np.float32(-8))
+
+
+COLUMNS = {int8: 64, int4: 32}
+
+
+def activations(x, columns):
+    """What the codes of activations [rows, in] stand for, in the groups of their weights."""
+    out = np.empty_like(x)
+    for begin in range(0, x.shape[1], columns):
+        group = x[:, begin:begin + columns]
+        scale = np.abs(group).max(1, keepdims=True) / np.float32(127)
+        out[:, begin:begin + columns] = np.rint(group / np.where(scale == 0, 1, scale)) * scale
+    return out
 
 
 def nvfp4(pairs, scales, factor):
