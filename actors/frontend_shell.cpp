@@ -22,11 +22,14 @@ void frontend_shell::accept(std::unique_ptr<tcp_connection> accepted) {
   desk_.opened(id, loop_.now());
   at.tcp->start(at);
   carry_out();
+  self_.handle_mail();
 }
 
 void frontend_shell::socket::on_bytes(std::string_view bytes) {
-  home.desk_.received(id, bytes, home.loop_.now());
-  home.carry_out();
+  auto& shell = home;  // this socket may go meanwhile
+  shell.desk_.received(id, bytes, shell.loop_.now());
+  shell.carry_out();
+  shell.self_.handle_mail();  // in a burst, an answer does not wait for all who ask
 }
 
 void frontend_shell::socket::on_end() {

@@ -11,7 +11,7 @@ namespace glimmer {
 loop_actor::loop_actor(caf::actor_config& config, event_loop* loop)
     : extended_base{config},
       unit_{&home_system()},
-      wakeup_{std::make_unique<wakeup>(*loop, [this] { drain(); })},
+      wakeup_{std::make_unique<wakeup>(*loop, [this] { handle_mail(); })},
       bell_{wakeup_->make_bell()} {}
 
 loop_actor::~loop_actor() = default;
@@ -34,7 +34,7 @@ std::size_t loop_actor::waiting() {
   return mail_.size();
 }
 
-void loop_actor::drain() {
+void loop_actor::handle_mail() {
   std::vector<caf::mailbox_element_ptr> mail;
   {
     const std::lock_guard guard{mutex_};
@@ -44,7 +44,7 @@ void loop_actor::drain() {
 }
 
 void loop_actor::close_mailbox() {
-  drain();
+  handle_mail();
   std::vector<caf::mailbox_element_ptr> rest;
   {
     const std::lock_guard guard{mutex_};

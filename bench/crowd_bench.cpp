@@ -160,6 +160,7 @@ void measure_burst(const std::vector<std::string>& command, const std::string& p
   server.end();
   double count = 0, p50 = 0, p99 = 0, most = 0;
   if (std::ifstream{told} >> count >> p50 >> p99 >> most) {
+    GLIMMER_ASSERT(count >= callers, "the probe has seen every caller");
     line.add("read_to_write_p50_us", p50)
         .add("read_to_write_p99_us", p99)
         .add("read_to_write_max_us", most);
