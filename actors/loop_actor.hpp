@@ -52,8 +52,8 @@ class loop_actor
   /// Messages that have come and are not handled yet. Any thread.
   std::size_t waiting();
 
-  /// Handles what has come so far, from the loop's thread. The loop does so after all callbacks of a
-  /// round; a callback that is one of thousands in its round may do so earlier.
+  /// Handles what has come so far, from the loop's thread. The loop does so after all callbacks of
+  /// a round; a callback that is one of thousands in its round may do so earlier.
   void handle_mail();
 
   /// Ends the actor: from the loop's thread, before the loop goes.
