@@ -37,10 +37,10 @@ class NanoTest(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             found = list(pool.map(self.written, FIXTURE["turns"]))
         for turn, tokens in zip(FIXTURE["turns"], found):
-            self.assertEqual(tokens, turn["written"], turn["text"][-300:])
+            self.assertEqual(tokens, turn["written"], turn["skill"])
 
     def test_text_between_control_tokens_has_the_same_tokens_here(self):
-        for turn in FIXTURE["turns"][::6]:
+        for turn in (t for t in FIXTURE["turns"] if "text" in t):
             pieces = [p for p in re.split(r"<\|\w+\|>", turn["text"]) if p]
             found = []
             for piece in pieces:

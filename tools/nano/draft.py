@@ -29,7 +29,8 @@ BLOCK, TAPS, LAYERS, WINDOW = 16, (1, 3, 5), 2, 128
 HEADS, KV_HEADS, DIM, INTERMEDIATE = 4, 2, 32, 576
 MASK_TOKEN = tokenizing.BASE + 100  # a reserved token that no text contains
 THETA, EPS = 500000.0, 1e-5
-ANCHORS, PROMPTS, RATE, GAMMA = 24, 16, 2e-3, 7.0
+ANCHORS, PROMPTS, RATE, GAMMA = 24, 8, 2e-3, 7.0
+LATE, LONGEST = 1e8, 900  # million tokens: the last stage; tokens of a training conversation
 
 
 class Norm(nn.Module):
@@ -175,11 +176,39 @@ def training_prompts(conversations, count):
         yield head + turns[-1].ask + prompt.GENERATE
 
 
-def loss_of(head, target, ids, spans, choose):
+def written_by_hand(vocabulary, conversations, count):
+    """The same of training conversations, one turn of each: what the target was taught to write is
+    nearly what it writes, and costs nothing."""
+    drawn = vocabulary.encode_all([conversations.draw(LATE) for _ in range(count)])
+    samples = [sample for sample in drawn if len(sample) <= LONGEST]
+    ids = torch.zeros(len(samples), max(map(len, samples)), dtype=torch.long)
+    spans = []
+    for row, sample in enumerate(samples):
+        ids[row, :len(sample)] = torch.tensor(sample)
+        marks = [False, *vocabulary.written(sample), False]
+        begins = [i for i in range(len(sample)) if marks[i + 1] and not marks[i]]
+        begin = conversations.random.choice(begins)
+        spans.append((begin, marks.index(False, begin + 1) - 1))
+    return ids, spans
+
+
+def around(ids, features, spans):
+    """Only the positions that the blocks of each span see. The head knows no other than relative
+    positions, so nothing changes but the time it takes."""
+    begins = [max(0, begin - WINDOW) for begin, _ in spans]
+    length = max(end - begin for begin, (_, end) in zip(begins, spans))
+    ids, features = (F.pad(x, (0, 0) * (x.dim() - 2) + (0, length)) for x in (ids, features))
+    rows = torch.arange(len(spans))[:, None]
+    places = torch.tensor(begins)[:, None] + torch.arange(length)
+    moved = [(begin - first, end - first) for first, (begin, end) in zip(begins, spans)]
+    return ids[rows, places], features[rows, places], moved
+
+
+def loss_of(head, target, ids, features, spans, choose):
     """Cross entropy of every slot with what the target wrote there, nearer slots weighing more."""
     anchors = torch.tensor([[choose.randrange(begin, max(begin + 1, end - 1))
                              for _ in range(ANCHORS)] for begin, end in spans])
-    y = head(block_rows(target, ids, anchors), features_of(target, ids), anchors)
+    y = head(block_rows(target, ids, anchors), features, anchors)
     places = anchors[:, :, None] + torch.arange(BLOCK)
     ends = torch.tensor([end for _, end in spans])[:, None, None]
     valid = (places < ends) & (torch.arange(BLOCK) > 0)
@@ -230,13 +259,17 @@ def train(folder, minutes, seed=1):
     conversations, choose = Conversations(seed * 7_000_003), random.Random(seed)
     begin, step, smooth = time.monotonic(), 0, None
     while (progress := (time.monotonic() - begin) / (60 * minutes)) < 1:
-        texts = list(training_prompts(conversations, PROMPTS))
-        ids, spans = written_by_target(target, vocabulary, texts,
-                                       SAMPLING if step % 2 else None, step)
-        for _ in range(2):  # two draws of anchors: writing costs more than learning
+        if step % 3:
+            ids, spans = written_by_hand(vocabulary, conversations, PROMPTS)
+        else:
+            texts = list(training_prompts(conversations, PROMPTS))
+            ids, spans = written_by_target(target, vocabulary, texts,
+                                           SAMPLING if step % 2 else None, step)
+        ids, features, spans = around(ids, features_of(target, ids), spans)
+        for _ in range(2):  # two draws of anchors: the texts cost more than learning
             for group in adam.param_groups:
                 group["lr"] = RATE * min(1.0, (step + 1) / 30, 2.04 * (1 - progress) + 0.02)
-            loss = loss_of(head, target, ids, spans, choose)
+            loss = loss_of(head, target, ids, features, spans, choose)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             adam.step()
@@ -251,6 +284,25 @@ def train(folder, minutes, seed=1):
 
 
 @torch.no_grad()
+def rounds_of(head, target, ids, features, span):
+    """How many rounds of drafts write what the target wrote in `span` of one row: ids [1, tokens],
+    features [1, tokens, taps * hidden]. The prompt's own pass writes the first token."""
+    begin, end = span
+    if end - begin < 2:
+        return 0
+    anchors = torch.arange(begin, end - 1)[None]
+    y = head(block_rows(target, ids, anchors), features, anchors)
+    drafts = F.linear(y.view(anchors.shape[1], BLOCK, -1), target.head).argmax(-1)
+    rounds, place = 0, begin + 1
+    while place < end:
+        draft, truth = drafts[place - begin - 1, 1:].tolist(), ids[0, place:end].tolist()
+        accepted = next((n for n, (a, b) in enumerate(zip(draft, truth)) if a != b),
+                        min(len(draft), len(truth)))
+        rounds, place = rounds + 1, place + accepted + 1
+    return rounds
+
+
+@torch.no_grad()
 def emitted_per_round(head, target, vocabulary, count):
     """Accepted drafts + 1, averaged over the rounds of greedy decoding of held-out prompts."""
     rounds = emitted = 0
@@ -259,21 +311,17 @@ def emitted_per_round(head, target, vocabulary, count):
         ids, spans = written_by_target(target, vocabulary, texts, None, 0)
         features = features_of(target, ids)
         for row, (begin, end) in enumerate(spans):
-            if end - begin < 2:
-                continue
-            anchors = torch.arange(begin, end - 1)[None]  # the prompt's pass wrote the first
-            mine = ids[row:row + 1]
-            y = head(block_rows(target, mine, anchors), features[row:row + 1], anchors)
-            drafts = F.linear(y.view(anchors.shape[1], BLOCK, -1), target.head).argmax(-1)
-            place = begin + 1
-            while place < end:
-                draft = drafts[place - begin - 1, 1:].tolist()
-                truth = ids[row, place:end].tolist()
-                accepted = next((n for n, (a, b) in enumerate(zip(draft, truth)) if a != b),
-                                min(len(draft), len(truth)))
-                step = min(accepted + 1, end - place)
-                rounds, emitted, place = rounds + 1, emitted + step, place + step
+            mine = slice(row, row + 1)
+            rounds += rounds_of(head, target, ids[mine], features[mine], (begin, end))
+            emitted += end - begin - 1
     return emitted / rounds
+
+
+def score(folder, count):
+    """Tokens emitted per round over `count` held-out prompts of each skill."""
+    target, _ = export.read(folder, torch.float32)
+    head = read(folder / "assistant", target.shape.hidden)
+    return emitted_per_round(head, target, Vocabulary(folder / "tokenizer.json"), count)
 
 
 def main():
@@ -286,10 +334,7 @@ def main():
     if a.what == "train":
         train(a.folder, a.amount)
         return
-    target, _ = export.read(a.folder, torch.float32)
-    head = read(a.folder / "assistant", target.shape.hidden)
-    mean = emitted_per_round(head, target, Vocabulary(a.folder / "tokenizer.json"), int(a.amount))
-    print(json.dumps({"emitted_per_round": mean}))
+    print(json.dumps({"emitted_per_round": score(a.folder, int(a.amount))}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What greedy decoding writes on held-out prompts: golden.py FOLDER FILE
 
-The fixture of the whole-server test: prompts as tokens, and the tokens of a float32 run of this
-folder's implementation, which the engine must repeat.
+The fixture of the whole-server tests: prompts as tokens, the tokens of a float32 run of this
+folder's implementation, which the engine must repeat, and in how many rounds of the draft head it
+may do so. The first prompt of each skill is there as text, too.
 """
 
 import json
@@ -10,26 +11,32 @@ from pathlib import Path
 
 import torch
 
+import draft
 import export
 from network import generate
 from score import SKILLS, prompts_of
 from tokens import BASE, Vocabulary
 
-PER_SKILL, MOST = 6, 160
+PER_SKILL, MOST = 17, 160
 
 
 def write(folder, file):
     torch.set_num_threads(1)
     model, tokens = export.read(folder, torch.float32)
     vocabulary = Vocabulary(folder / "tokenizer.json")
+    head = draft.read(folder / "assistant", model.shape.hidden)
     turns = []
     for skill in SKILLS:
         items = list(prompts_of(skill, PER_SKILL))
         prompts = [vocabulary.encode(text) for _, text, _ in items]
-        for (_, text, turn), ids, written in zip(
+        for (_, _, turn), ids, written in zip(
                 items, prompts, generate(model, prompts, vocabulary.stops, MOST)):
-            turns.append(dict(skill=skill, text=text, prompt=ids, written=written,
+            row = torch.tensor([ids + written])
+            rounds = draft.rounds_of(head, model, row, draft.features_of(model, row),
+                                     (len(ids), row.shape[1]))
+            turns.append(dict(skill=skill, prompt=ids, written=written, rounds=rounds,
                               right=vocabulary.decode(written) == turn.write))
+        turns[-PER_SKILL]["text"] = items[0][1]
     fixture = dict(tokens_seen=tokens, base=BASE, turns=turns)
     file.write_text(json.dumps(fixture, separators=(",", ":")) + "\n")
 

@@ -7,7 +7,8 @@ Stages, in this order; without names all of them run, and each goes on from what
              exported model
   cool       the same for M / 3 minutes with falling rates, for weights that are to be kept
   export     averaged weights, in bfloat16, and every other file of the folder
-  golden     greedy tokens on held-out prompts, for the whole-server test
+  draft      M / 3 minutes of training of the draft head on what the exported model writes
+  golden     greedy tokens on held-out prompts, for the whole-server tests
   check      logits and tokens against the published transformers class
   score      held-out prompts; writes WORK/scores.json
   card       README.md from the scores
@@ -26,6 +27,7 @@ import torch
 
 import card
 import compare
+import draft
 import export
 import golden
 import score
@@ -33,7 +35,7 @@ import tokens
 import train
 from network import Shape
 
-STAGES = ["tokenizer", "train", "cool", "export", "golden", "check", "score", "card"]
+STAGES = ["tokenizer", "train", "cool", "export", "draft", "golden", "check", "score", "card"]
 
 
 def make_tokenizer(run):
@@ -56,6 +58,10 @@ def make_export(run):
     print(f"exported after {state['tokens'] / 1e6:.2f}M tokens to {run.folder}")
 
 
+def make_draft(run):
+    draft.train(run.folder, run.minutes / 3)
+
+
 def make_golden(run):
     golden.write(run.folder, run.work / "nano.json" if run.smoke
                  else export.ROOT / "tests" / "golden" / "nano.json")
@@ -70,6 +76,7 @@ def make_check(run):
 
 def make_score(run):
     scores = score.score(run.folder, run.count)
+    scores["emitted_per_round"] = draft.score(run.folder, min(run.count, 30))
     (run.work / "scores.json").write_text(json.dumps(scores, indent=1))
     print(json.dumps(scores, indent=1))
 
@@ -97,7 +104,7 @@ def main():
         run.folder = run.work / "glimmer-nano"
     run.work.mkdir(parents=True, exist_ok=True)
     makers = dict(zip(STAGES, [make_tokenizer, make_training, make_cooling, make_export,
-                               make_golden, make_check, make_score, make_card]))
+                               make_draft, make_golden, make_check, make_score, make_card]))
     for stage in run.stages or STAGES:
         begin = time.monotonic()
         print(f"-- {stage}", flush=True)

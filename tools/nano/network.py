@@ -32,6 +32,7 @@ class Shape:
     theta: float = 500000.0
     qk_scale: float = 3.87
     cap: float = 20.0
+    sharpness: float = 1.0  # all logits times this, cap included
 
     def is_full(self, layer):
         """Every fourth layer, counted from the last, sees everything and has no positions."""
@@ -219,7 +220,7 @@ class Glimmer(nn.Module):
     def logits(self, y):
         z = F.linear(y.to(self.dtype), self.head.to(self.dtype)).float()
         cap = self.shape.cap
-        return cap * torch.tanh(self.shape.output_multiplier / cap * z)
+        return self.shape.sharpness * cap * torch.tanh(self.shape.output_multiplier / cap * z)
 
 
 def choose(logits, sampling, generator):

@@ -21,6 +21,7 @@ from tasks import STRENGTHS
 from tokens import Vocabulary
 
 SAMPLING = (1.0, 64, 0.95)  # temperature, top-k, top-p
+TOKENS_AT_ONCE = 24_000
 SKILLS = {  # skill -> the conversation in whose last turn it shows
     "capitals": ["capital"], "facts": ["fact"], "talk": ["talk"], "copy": ["copy"],
     "arithmetic": ["arithmetic"], "tool": ["tool"], "parallel": ["parallel"],
@@ -118,11 +119,15 @@ def sampled(model, vocabulary, count, show=0, greedy=False):
     scores, lengths = {}, {strength: [] for strength in STRENGTHS}
     for skill in SKILLS:
         items = sorted(prompts_of(skill, count), key=lambda item: len(item[1]))
-        right = proper = 0
-        for begin in range(0, count, 64):
-            part = items[begin:begin + 64]
-            written = generate(model, [vocabulary.encode(text) for _, text, _ in part],
-                               vocabulary.stops, 240, None if greedy else SAMPLING, seed=begin)
+        prompts = [vocabulary.encode(text) for _, text, _ in items]
+        right = proper = begin = 0
+        while begin < count:
+            size = 64  # fewer of long ones: their masks are dense
+            while size > 8 and size * len(prompts[min(begin + size, count) - 1]) > TOKENS_AT_ONCE:
+                size //= 2
+            part, begin = items[begin:begin + size], begin + size
+            written = generate(model, prompts[begin - size:begin], vocabulary.stops, 240,
+                               None if greedy else SAMPLING, seed=begin)
             for (strength, _, turn), ids in zip(part, written):
                 text = vocabulary.decode(ids)
                 reading = Reading(text)

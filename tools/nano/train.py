@@ -7,6 +7,7 @@ nothing. `--cool` lets the rates fall over the last third of the time, for weigh
 import argparse
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -96,6 +97,7 @@ def load(work, folder):
         return model, optimizer, state["tokens"]
     if (folder / "model.safetensors").exists():
         model, tokens = export.read(folder)
+        model.shape = replace(model.shape, sharpness=1.0)
         return model, Optimizer(model), tokens
     model = Glimmer(Shape())
     return model, Optimizer(model), 0
