@@ -5,6 +5,7 @@
 
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
+#include "gpu/cpu/row_blocks.hpp"
 
 namespace glimmer {
 
@@ -14,24 +15,6 @@ namespace glimmer {
 
 /// Rows of the largest block.
 inline constexpr std::int64_t code_rows_max = 4;
-
-/// First row and panel of a block within its tile.
-struct block_corner {
-  std::int64_t row = 0;
-  std::int64_t panel = 0;
-};
-
-/// Calls body(first, count) for blocks of up to `Most` rows, spread evenly: 8 rows as 4 + 4, for a
-/// block of 2 would load as many weights as one of 6.
-template <std::int64_t Most, class Body>
-void in_even_blocks(std::int64_t rows, const Body& body) {
-  std::int64_t blocks = (rows + Most - 1) / Most;
-  for (std::int64_t row = 0; row < rows; --blocks) {
-    const std::int64_t count = (rows - row + blocks - 1) / blocks;
-    body(row, count);
-    row += count;
-  }
-}
 
 /// Formats whose products quantise the activations as well.
 template <class W>

@@ -5,6 +5,7 @@
 #include "gpu/cpu/fast_code_matmul.hpp"
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
+#include "gpu/cpu/row_blocks.hpp"
 
 namespace glimmer {
 

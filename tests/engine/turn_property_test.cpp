@@ -173,16 +173,10 @@ std::string answer_of(const std::shared_ptr<const digest_context>& context,
 
 BOOST_AUTO_TEST_SUITE(turn_property_test)
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr int turns = 500;  // twenty times as slow
-#else
-constexpr int turns = 10'000;
-#endif
-
 BOOST_AUTO_TEST_CASE(the_fold_of_a_random_turns_stream_is_its_unary_answer_and_its_batch_parse) {
   turn_source source{seed};
   int calls = 0, thoughts = 0;
-  for (int round = 0; round < turns; ++round) {
+  for (int round = 0; round < 10'000; ++round) {
     const auto turn = pieces_of(round % 4 == 0 ? source.soup(20) : source.turn());
     auto options = options_of_turn(source);
     const auto context = make_digest_context(release_like(), options, call_ids);
@@ -199,8 +193,8 @@ BOOST_AUTO_TEST_CASE(the_fold_of_a_random_turns_stream_is_its_unary_answer_and_i
     calls += static_cast<int>(batch.calls.size());
     thoughts += batch.reasoning.empty() ? 0 : 1;
   }
-  BOOST_TEST(calls > turns / 10);  // the dice reach what they are to test
-  BOOST_TEST(thoughts > turns / 10);
+  BOOST_TEST(calls > 1000);  // the dice reach what they are to test
+  BOOST_TEST(thoughts > 1000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
