@@ -194,7 +194,7 @@ void front_desk::at_gate(connection_id id, connection& at, exchange_id exchange,
   if (!is_work(to.where)) return serve_local(at, exchange, now);
   enter(at, exchange, now);
   if (at.holds_credit) return;
-  if (config_.credits_leased) return want_credit({id, exchange});
+  if (config_.credits_leased && !known_full(now)) return want_credit({id, exchange});
   respond(at, exchange, error_response(queue_full()), now);
 }
 

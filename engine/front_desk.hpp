@@ -173,7 +173,9 @@ class front_desk {
   void obey(connection_id id, connection& at, time_point now);
   void at_gate(connection_id id, connection& at, exchange_id exchange, time_point now);
   void enter(connection& at, exchange_id exchange, time_point now);
+  bool known_full(time_point now) const;
   void want_credit(waiting_gate gate);
+  void ask_for_credits();
   void serve_gate(const waiting_gate& gate, time_point now);
   void free_credit();
   void end_early(request_id request, open_request& open, cancel_reason reason);
@@ -208,8 +210,9 @@ class front_desk {
 
   desk_config config_;
   credit_lease credits_;
-  std::deque<waiting_gate> gates_;  // whoever waits for a credit
-  std::size_t gates_asked_ = 0;     // the first so many are in the question under way
+  std::deque<waiting_gate> gates_;           // whoever waits for a credit
+  std::size_t credits_asked_ = 0;            // in the question under way; 0: there is none
+  std::optional<time_point> pool_empty_at_;  // the last answer, if it was that
   engine_state state_;
   bool draining_ = false;
   std::uint64_t connections_refused_ = 0;

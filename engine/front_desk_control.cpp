@@ -2,6 +2,7 @@
 // rules.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/json.hpp"
@@ -9,6 +10,12 @@
 #include "protocol/openai/error_body.hpp"
 
 namespace glimmer {
+
+namespace {
+
+constexpr std::chrono::milliseconds word_of_pool_holds{50};
+
+}  // namespace
 
 // ---- credits -----------------------------------------------------------------------------------
 
@@ -38,24 +45,32 @@ error front_desk::queue_full() {
 /// credits lie idle. One question at a time, for all who wait.
 void front_desk::want_credit(waiting_gate gate) {
   gates_.push_back(gate);
-  if (gates_asked_ > 0) return;
-  gates_asked_ = gates_.size();
-  orders_.push_back({.what = desk_order::kind::want_credits, .credits = gates_asked_});
+  if (credits_asked_ == 0) ask_for_credits();
 }
 
+/// In a flood one request asks for all, and the others learn at once what they would learn a
+/// message later.
+bool front_desk::known_full(time_point now) const {
+  return credits_asked_ > 0 && pool_empty_at_ && now - *pool_empty_at_ < word_of_pool_holds;
+}
+
+void front_desk::ask_for_credits() {
+  credits_asked_ = gates_.size();
+  orders_.push_back({.what = desk_order::kind::want_credits, .credits = credits_asked_});
+}
+
+/// Fewer than asked for: the pool is empty, and no other frontend has an idle one.
 void front_desk::credits_given(std::size_t credits, time_point now) {
   credits_.given(credits);
-  auto may_answer = [&, asked = gates_asked_]() mutable {
-    return credits_.idle() > 0 || (credits == 0 && asked-- > 0);
-  };
-  while (!gates_.empty() && may_answer()) {
+  const bool pool_empty = credits < std::exchange(credits_asked_, 0);
+  pool_empty_at_ = pool_empty ? std::optional{now} : std::nullopt;
+  while (!gates_.empty() && (credits_.idle() > 0 || pool_empty)) {
     const auto gate = gates_.front();
     gates_.pop_front();
     serve_gate(gate, now);
   }
-  gates_asked_ = gates_.size();
-  if (gates_asked_ == 0) return return_surplus();
-  orders_.push_back({.what = desk_order::kind::want_credits, .credits = gates_asked_});
+  if (gates_.empty()) return return_surplus();
+  ask_for_credits();
 }
 
 void front_desk::return_surplus() {

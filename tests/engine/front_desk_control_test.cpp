@@ -12,6 +12,7 @@ using std::chrono::seconds;
 
 constexpr connection_id socket_1{1};
 constexpr connection_id socket_2{2};
+constexpr connection_id socket_3{3};
 
 desk_config leased(std::size_t credits) {
   desk_config out{.admission_credits = credits};
@@ -23,7 +24,7 @@ desk_config leased(std::size_t credits) {
 struct counter {
   front_desk desk;
   time_point now{seconds{100}};
-  std::string sent[3];
+  std::string sent[4];
   std::vector<desk_order> orders;  // all but writes
 
   explicit counter(desk_config config) : desk{std::move(config)} {
@@ -93,6 +94,32 @@ BOOST_AUTO_TEST_CASE(a_request_without_a_credit_waits_until_the_pool_has_answere
   c.give(0);
   BOOST_TEST(c.holds("429", socket_2));
   BOOST_TEST(c.holds("queue_full", socket_2));
+}
+
+BOOST_AUTO_TEST_CASE(in_a_flood_one_request_asks_and_the_others_are_refused_at_once) {
+  counter c{leased(64)};
+  c.receive(chat());
+  c.give(0);
+  c.receive(chat(), socket_2);
+  BOOST_TEST(!c.holds("429", socket_2));  // it asks anew ...
+  c.desk.opened(socket_3, c.now);
+  c.receive(chat(), socket_3);
+  BOOST_TEST(c.holds("queue_full", socket_3));  // ... and for this one, too
+  BOOST_TEST(c.count(kind::want_credits) == 2u);
+  c.give(1);
+  BOOST_TEST(c.count(kind::prepare) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_pool_said_long_ago_refuses_nobody) {
+  counter c{leased(64)};
+  c.receive(chat());
+  c.give(0);
+  c.now = c.now + seconds{1};
+  c.receive(chat());
+  c.receive(chat(), socket_2);
+  BOOST_TEST(!c.holds("429", socket_2));
+  c.give(2);
+  BOOST_TEST(c.count(kind::prepare) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(while_credits_are_idle_nobody_is_asked) {

@@ -125,7 +125,16 @@ class Tool:
         self.described = described
         self.lists_required = lists_required
 
-    def property(self, key):
+    @property
+    def deed(self):
+        verb, noun = self.action
+        return f"{verb} {with_article(noun)}"
+
+    @property
+    def description(self):
+        return self.deed.capitalize() + "."
+
+    def parameter(self, key):
         out = {"type": self.kinds[key]}
         if key in self.described:
             out["description"] = self.described[key]
@@ -135,9 +144,7 @@ class Tool:
 
     def schema(self):
         parameters = {"type": "object",
-                      "properties": {key: self.property(key) for key in self.kinds}}
+                      "properties": {key: self.parameter(key) for key in self.kinds}}
         if self.lists_required and self.kinds:
             parameters["required"] = list(self.kinds)
-        verb, noun = self.action
-        return {"name": self.name, "description": f"{verb.capitalize()} {with_article(noun)}.",
-                "parameters": parameters}
+        return {"name": self.name, "description": self.description, "parameters": parameters}

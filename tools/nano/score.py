@@ -126,7 +126,7 @@ def sampled(model, vocabulary, count, show=0, greedy=False):
             while size > 8 and size * len(prompts[min(begin + size, count) - 1]) > TOKENS_AT_ONCE:
                 size //= 2
             part, begin = items[begin:begin + size], begin + size
-            written = generate(model, prompts[begin - size:begin], vocabulary.stops, 240,
+            written = generate(model, prompts[begin - size:begin], vocabulary.stops, 320,
                                None if greedy else SAMPLING, seed=begin)
             for (strength, _, turn), ids in zip(part, written):
                 text = vocabulary.decode(ids)

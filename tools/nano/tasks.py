@@ -179,7 +179,7 @@ class Tasks(Material):
     # ---- tools
 
     def request(self, tool):
-        """One wish in words and the arguments it contains."""
+        """One wish in words, the arguments it contains, and whether it names the tool."""
         arguments = {key: self.value(kind) for key, kind in tool.kinds.items()}
         form = self.random.choice(["{} {}", "{} = {}", "{}: {}", "{} set to {}", "{} is {}"])
 
@@ -190,36 +190,47 @@ class Tasks(Material):
         listed = self.random.choice([" and ", ", "]).join(
             form.format(key, written(value)) for key, value in arguments.items())
         verb, noun = tool.action
-        wish = self.random.choice([f"{verb} {with_article(noun)}", f"{verb} the {noun}",
-                                   f"{verb} the {noun}", f"use {tool.name}"])
-        if not listed:
-            return wish, arguments
-        return wish + self.random.choice([" with ", ", ", " using "]) + listed, arguments
+        named = self.chance(0.25)
+        wish = f"use {tool.name}" if named else self.random.choice(
+            [f"{verb} {with_article(noun)}", f"{verb} the {noun}", f"{verb} the {noun}"])
+        if listed:
+            wish += self.random.choice([" with ", ", ", " using "]) + listed
+        return wish, arguments, named
+
+    @staticmethod
+    def choose(tool, tools, named=False):
+        """The thought that finds a tool: reads on in the list until one does what is asked for.
+        A schema says the name before the deed, so from a deed back to a name a model with two
+        layers that see everything does not get in one step. Comma or full stop: whether it fits
+        is said right behind the word that tells."""
+        read = [tool] if named else tools[:tools.index(tool) + 1]
+        list_read = ", ".join(f"{other.name}: {other.description[:-1]}" for other in read)
+        return f"{list_read}. I call {tool.name}."
 
     def tool_call(self, strength, tools, parallel=False):
         chosen = self.random.sample(tools, 2) if parallel else [self.random.choice(tools)]
         wishes = [self.request(tool) for tool in chosen]
-        text = " and also ".join(wish for wish, _ in wishes)
+        text = " and also ".join(wish for wish, _, _ in wishes)
         text = self.random.choice(["Please ", "Could you ", "", "I want you to "]) + text
         thought = self.think(strength, [
-            (1, " ".join(f"I call {tool.name}." for tool in chosen)),
+            *((0, self.choose(tool, tools, named))
+              for tool, (_, _, named) in zip(chosen, wishes)),
             (2, "I have all arguments."),
-            (3, " ".join(f"They want me to {tool.action[0]} {with_article(tool.action[1])}."
-                         for tool in chosen))])
+            (3, " ".join(f"They want me to {tool.deed}." for tool in chosen))])
         calls = [prompt.call(tool.name, arguments)
-                 for tool, (_, arguments) in zip(chosen, wishes)]
+                 for tool, (_, arguments, _) in zip(chosen, wishes)]
         want = [(tool.name, {key: prompt.value_text(v) for key, v in arguments.items()})
-                for tool, (_, arguments) in zip(chosen, wishes)]
+                for tool, (_, arguments, _) in zip(chosen, wishes)]
         return Turn(prompt.user(text[0].upper() + text[1:] + "."), prompt.turn(thought, calls),
                     "parallel" if parallel else "tool", want)
 
     def pick(self, strength, tools):
         """Which of the tools does it: the choice alone, so that many fit behind one list."""
         tool = self.random.choice(tools)
-        deed = f"{tool.action[0]} {with_article(tool.action[1])}"
         ask = self.random.choice(["Which tool can {}?", "{}: which tool?", "I want to {}."])
-        thought = self.think(strength, [(3, f"They want me to {deed}.")])
-        text = ask.format(deed)
+        thought = self.think(strength, [(0, self.choose(tool, tools)),
+                                        (3, f"They want me to {tool.deed}.")])
+        text = ask.format(tool.deed)
         return Turn(prompt.user(text[0].upper() + text[1:]),
                     prompt.turn(thought, [prompt.answer(f"I call {tool.name}.")]),
                     "pick", tool.name)
