@@ -132,13 +132,12 @@ std::vector<std::string> flags_of(std::vector<std::string> command, const std::s
 const std::string streamed = R"({"stream":true,"messages":[{"role":"user","content":"go"}]})";
 
 /// Callers for one place that is taken: each is told 429.
-void measure_burst(const std::vector<std::string>& command, const std::string& probe) {
+void measure_burst(const std::vector<std::string>& command) {
   constexpr std::size_t callers = 5000;
   const temporary_file script{turn_of({.words = 400, .delay_ms = 50})};
-  const auto told = script.path() + "-told";
-  std::vector<std::string> settings;
-  if (!probe.empty()) settings = {"LD_PRELOAD=" + probe, "GLIMMER_READ_TO_WRITE=" + told};
-  server_process server{flags_of(command, script.path(), {"--max-num-queued-reqs", "1"}), settings};
+  const socket_probe probe;
+  server_process server{flags_of(command, script.path(), {"--max-num-queued-reqs", "1"}),
+                        probe.settings()};
   figure_line line{{.bench = "crowd", .subject = "5000 callers for one place"}};
   {
     crowd holder{server};
@@ -158,14 +157,11 @@ void measure_burst(const std::vector<std::string>& command, const std::string& p
         .add("resident_bytes_each", (server.resident_bytes() - resident) / callers);
   }
   server.end();
-  double count = 0, p50 = 0, p99 = 0, most = 0;
-  if (std::ifstream{told} >> count >> p50 >> p99 >> most) {
-    GLIMMER_ASSERT(count >= callers, "the probe has seen every caller");
-    line.add("read_to_write_p50_us", p50)
-        .add("read_to_write_p99_us", p99)
-        .add("read_to_write_max_us", most);
-    std::filesystem::remove(told);
-  }
+  const auto waits = probe.read();
+  GLIMMER_ASSERT(waits.samples >= callers, "the probe has seen every caller");
+  line.add("read_to_write_p50_us", waits.p50_us)
+      .add("read_to_write_p99_us", waits.p99_us)
+      .add("read_to_write_max_us", waits.max_us);
   line.print();
 }
 
@@ -198,11 +194,11 @@ void measure_streams(const std::vector<std::string>& command) {
 }  // namespace
 }  // namespace glimmer
 
-/// bench_crowd GLIMMERD MODEL [PROBE]   PROBE: the built read_to_write module
+/// bench_crowd GLIMMERD MODEL
 int main(int argc, char** argv) {
   using namespace glimmer;
   if (argc < 3) {
-    std::fprintf(stderr, "usage: bench_crowd GLIMMERD MODEL [PROBE]\n");
+    std::fprintf(stderr, "usage: bench_crowd GLIMMERD MODEL\n");
     return 1;
   }
   rlimit descriptors{};
@@ -210,7 +206,6 @@ int main(int argc, char** argv) {
   descriptors.rlim_cur = descriptors.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &descriptors);
   const std::vector<std::string> command{argv + 1, argv + 3};
-  const std::string probe = argc > 3 ? argv[3] : "";
-  for (int run = 0; run < 3; ++run) measure_burst(command, probe);
+  for (int run = 0; run < 3; ++run) measure_burst(command);
   measure_streams(command);
 }

@@ -60,10 +60,11 @@ struct client {
 /// A server that plays a script, and its clients.
 class scene {
  public:
-  scene(const std::vector<std::string>& command, const load_case& load)
+  scene(const std::vector<std::string>& command, const load_case& load,
+        std::vector<std::string> settings = {})
       : load_{load},
         script_{write_script(load)},
-        up_{words_of(command)},
+        up_{words_of(command), std::move(settings)},
         clients_(load.connections) {
     const auto request = request_of(load);
     for (auto& one : clients_) {
@@ -145,21 +146,28 @@ void measure(const std::vector<std::string>& command, const load_case& load) {
       .print();
 }
 
-/// Scripted steps of some time end when the steady clock shows a multiple of it: so much later
-/// their events are read here. That is the way from the step's end to the write and a bit more.
+/// Scripted steps of some time end when the steady clock shows a multiple of it: how much later
+/// the writes of their events return, and how much later those are read here.
 void measure_latency(const std::vector<std::string>& command, const load_case& load,
                      std::chrono::milliseconds step) {
-  scene all{command, load};
-  all.run_for(std::chrono::milliseconds{500}, [] {});
+  const socket_probe probe{static_cast<std::size_t>(step.count())};
   std::vector<double> ms;
-  all.run_for(std::chrono::seconds{4}, [&] {
-    const auto late = clock::now().time_since_epoch() % step;
-    ms.push_back(std::chrono::duration<double, std::milli>(late).count());
-  });
+  {
+    scene all{command, load, probe.settings()};
+    all.run_for(std::chrono::milliseconds{500}, [] {});
+    all.run_for(std::chrono::seconds{4}, [&] {
+      const auto late = clock::now().time_since_epoch() % step;
+      ms.push_back(std::chrono::duration<double, std::milli>(late).count());
+    });
+  }
   std::ranges::sort(ms);
+  const auto written = probe.read();
+  GLIMMER_ASSERT(written.samples > 0, "the probe has seen writes");
   figure_line{{.bench = "serve", .subject = load.name}}
-      .add("p50_ms", ms[ms.size() / 2])
-      .add("p99_ms", ms[ms.size() * 99 / 100])
+      .add("written_p50_ms", written.p50_us / 1000)
+      .add("written_p99_ms", written.p99_us / 1000)
+      .add("read_p50_ms", ms[ms.size() / 2])
+      .add("read_p99_ms", ms[ms.size() * 99 / 100])
       .print();
 }
 
@@ -178,7 +186,7 @@ int main(int argc, char** argv) {
   const std::string path = "/v1/chat/completions";
   measure(command, {"64 streams, 1 token a step", turn_of({1500, 1}), path, chat});
   measure(command, {"64 streams, 8 tokens a step", turn_of({1500, 8}), path, chat});
-  measure_latency(command, {"64 streams, from step to reader", turn_of({1500, 1, 20}), path, chat},
+  measure_latency(command, {"64 streams, from a step's end", turn_of({1500, 1, 20}), path, chat},
                   std::chrono::milliseconds{20});
   measure(command, {"tiny answers", turn_of({1}), "/version", "", 64, false});
   measure(command, {"tiny answers of a tokenizer", turn_of({1}), "/tokenize", R"({"prompt":"a"})",

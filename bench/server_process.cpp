@@ -89,6 +89,21 @@ double server_process::resident_bytes() const {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+socket_probe::socket_probe(std::size_t step_ms)
+    : told_{(fs::temp_directory_path() / ("probe" + std::to_string(::getpid()))).string()} {
+  const auto module = fs::read_symlink("/proc/self/exe").parent_path() / "libsocket_probe.so";
+  GLIMMER_ASSERT(fs::exists(module), "the probe is built beside the program");
+  settings_ = {"LD_PRELOAD=" + module.string(), "GLIMMER_PROBE=" + told_};
+  if (step_ms > 0) settings_.push_back("GLIMMER_PROBE_STEP_MS=" + std::to_string(step_ms));
+}
+
+socket_probe::times socket_probe::read() const {
+  times found;
+  std::ifstream{told_} >> found.samples >> found.p50_us >> found.p99_us >> found.max_us;
+  fs::remove(told_);
+  return found;
+}
+
 std::string turn_of(turn_shape shape) {
   std::string text;
   for (std::size_t i = 0; i < shape.words; ++i) text += " a";

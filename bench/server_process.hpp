@@ -32,6 +32,24 @@ class server_process {
   std::uint16_t port_ = 0;
 };
 
+/// What `socket_probe` says about a server: see there.
+class socket_probe {
+ public:
+  /// `step_ms`: 0 measures from read to write, else from a multiple of it.
+  explicit socket_probe(std::size_t step_ms = 0);
+  /// For the environment of the server.
+  const std::vector<std::string>& settings() const { return settings_; }
+  struct times {
+    double samples = 0, p50_us = 0, p99_us = 0, max_us = 0;
+  };
+  /// Post: all zero before the server has ended.
+  times read() const;
+
+ private:
+  std::string told_;
+  std::vector<std::string> settings_;
+};
+
 /// A script of one turn: " a" so many times, and how many tokens a step brings.
 struct turn_shape {
   std::size_t words = 0;

@@ -123,10 +123,12 @@ void measure_prefix(std::uint32_t prompt_size) {
 }  // namespace
 }  // namespace glimmer
 
-/// step_bench [--steps N]: figures, or just so many steps, for whoever counts instructions.
+/// step_bench [--steps N [RUNNING]]: figures, or just so many steps, for whoever counts
+/// instructions.
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view{argv[1]} == "--steps") {
-    auto sched = glimmer::decoding({256, 0});
+  if (argc >= 3 && std::string_view{argv[1]} == "--steps") {
+    const auto running = argc > 3 ? static_cast<std::uint32_t>(std::atoi(argv[3])) : 256u;
+    auto sched = glimmer::decoding({running, 0});
     for (int n = std::atoi(argv[2]); n > 0; --n) sched.commit(glimmer::answer(*sched.plan({})), {});
     return 0;
   }

@@ -184,7 +184,7 @@ class scheduler {
   static draft_shape shape_of(std::span<sequence* const> running);
   std::uint32_t draft_room(draft_shape shape) const;
   std::uint32_t draft_limit(const sequence& s) const;
-  std::uint32_t drafts_at_hand(std::span<sequence* const> running) const;
+  std::uint32_t draft_rows(std::span<sequence* const> running) const;
   std::uint32_t back_drafts(const sequence& s, std::uint32_t room, block_need spared) const;
   void note_for_draft(sequence& s, const planned_rows& rows);
   struct sampled_tokens {

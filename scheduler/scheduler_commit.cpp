@@ -69,7 +69,7 @@ void scheduler::apply(const planned_rows& rows, sequence_tokens& got, time_point
   if (got.failed) return finish(s, {.cause = end_cause::error});
   advance(s, rows, got.tokens.size());
   const auto sampled = static_cast<std::uint32_t>(got.tokens.size());
-  if (s.computed >= s.prompt_size()) fork_followers(s);
+  if (!s.followers.empty() && s.computed >= s.prompt_size()) fork_followers(s);
   sequence_output output{.id = s.id,
                          .request = s.request,
                          .first_index = static_cast<std::uint32_t>(s.output.size()),

@@ -229,12 +229,14 @@ void scheduler::drafts_failed(step_id id) {
 
 // --- The next plan -------------------------------------------------------------------------
 
-std::uint32_t scheduler::drafts_at_hand(std::span<sequence* const> running) const {
+// Rows for drafts in the next step: those at hand, as far as there is room.
+std::uint32_t scheduler::draft_rows(std::span<sequence* const> running) const {
+  if (config_.drafting.tokens_max == 0) return 0;
   std::uint32_t drafts = 0;
   for (const auto* s : running) {
     drafts += std::min(static_cast<std::uint32_t>(s->drafts.size()), draft_limit(*s));
   }
-  return drafts;
+  return std::min(drafts, draft_room(shape_of(running)));
 }
 
 // As many drafts as there are blocks for. It is never worth preempting anybody.

@@ -110,23 +110,28 @@ void scheduler::plan_running(step_builder& step) {
   block_need spared{};  // one row of each sequence still to come
   std::vector<block_need> next_rows;
   next_rows.reserve(order.size());
-  for (const auto* s : order) {
-    demands.push_back({.tokens = s->pending()});
-    next_rows.push_back(blocks_.missing_for_row(s->blocks, s->computed));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& s = *order[i];
+    demands.push_back({.tokens = s.pending()});
+    next_rows.push_back(blocks_.missing_for_row(s.blocks, s.computed));
     spared = sum(spared, next_rows.back());
   }
-  auto draft_rows = std::min(draft_room(shape_of(order)), drafts_at_hand(order));
-  split_tokens(row_budget(demands, {draft_rows}), demands);
+  auto drafts_left = draft_rows(order);
+  split_tokens(row_budget(demands, {drafts_left}), demands);
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto& s = *order[i];
     spared = difference(spared, next_rows[i]);
     if (s.state != sequence_state::running) continue;  // had to yield
-    const auto rows = back_rows(s, demands[i].granted, spared);
+    // A stream's next token mostly finds room in the block it has.
+    const bool has_room =
+        demands[i].tokens == 1 && demands[i].granted == 1 && next_rows[i] == block_need{};
+    const auto rows = has_room ? 1 : back_rows(s, demands[i].granted, spared);
     if (rows == 0) continue;
-    const auto drafts = back_drafts(s, draft_rows, spared);
-    draft_rows -= drafts;
+    const auto drafts = s.drafts.empty() ? 0 : back_drafts(s, drafts_left, spared);
+    drafts_left -= drafts;
     const auto ahead = drafts > 0 ? 0 : back_ahead(s, rows, spared);
-    blocks_.extend(s.blocks, s.computed, rows + drafts + ahead, step.copies());
+    const auto positions = rows + drafts + ahead;
+    if (!has_room || positions > 1) blocks_.extend(s.blocks, s.computed, positions, step.copies());
     step.add(s, {.count = rows, .drafts = drafts, .ahead = ahead});
   }
 }

@@ -1,7 +1,10 @@
-// Preloaded into a server: how long after it has read from a socket does it first write to it?
-// Each descriptor's first read counts, so a client that sends one small request on a new connection
-// is measured from the end of its header. At its end it writes one line, "SOCKETS P50 P99 MAX" in
-// microseconds, to the file that GLIMMER_READ_TO_WRITE names.
+// Preloaded into a server: how late does it write to its sockets?
+//
+// GLIMMER_PROBE names a file, into which one line goes at the end: "SAMPLES P50 P99 MAX", in
+// microseconds. Measured is how long after the first read from a socket its first write returns, so
+// a client that sends one small request on a new connection is measured from the end of its header.
+// With GLIMMER_PROBE_STEP_MS, it is how long after the last multiple of that on the steady clock
+// each write returns: scripted steps with a delay end there.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -13,6 +16,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <string>
 
 namespace {
 
@@ -28,6 +32,16 @@ std::int64_t now_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds{1};
 }
 
+std::int64_t step_of_environment() {
+  const char* ms = std::getenv("GLIMMER_PROBE_STEP_MS");
+  return ms == nullptr ? 0 : std::int64_t{std::stoi(ms)} * 1'000'000;
+}
+
+void note(std::int64_t ns) {
+  const auto place = taken++;
+  if (place < samples_max) took_us[place] = static_cast<double>(ns) / 1000;
+}
+
 template <class Function>
 Function real(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
@@ -35,7 +49,7 @@ Function real(const char* name) {
 
 struct teller {
   ~teller() {
-    const char* path = std::getenv("GLIMMER_READ_TO_WRITE");
+    const char* path = std::getenv("GLIMMER_PROBE");
     if (path == nullptr) return;
     const auto count = std::min(taken.load(), samples_max);
     std::sort(took_us.begin(), took_us.begin() + static_cast<std::ptrdiff_t>(count));
@@ -58,11 +72,15 @@ extern "C" {
 
 [[gnu::visibility("default")]] ssize_t write(int fd, const void* from, std::size_t size) {
   static const auto next = real<ssize_t (*)(int, const void*, std::size_t)>("write");
+  static const auto step = step_of_environment();
   const auto put = next(fd, from, size);
-  if (fd < 0 || fd >= sockets_max || read_at[fd] <= 0) return put;
-  const auto ns = now_ns() - read_at[fd].exchange(answered);
-  const auto place = taken++;
-  if (place < samples_max) took_us[place] = static_cast<double>(ns) / 1000;
+  if (fd < 0 || fd >= sockets_max || read_at[fd] == 0) return put;
+  const auto since = read_at[fd].exchange(answered);
+  if (step > 0) {
+    note(now_ns() % step);
+  } else if (since != answered) {
+    note(now_ns() - since);
+  }
   return put;
 }
 
