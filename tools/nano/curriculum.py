@@ -22,13 +22,16 @@ STAGES = [
     Stage("tools", 4.0, 999, 0.2, 4, 3, 20,
           dict(copy=2, capital=1, fact=1, talk=1, remember=2, tool=6, pick=3, result=2, sum=1,
                arithmetic=3, no_tool=1, parallel=1, json=1, needle=1)),
-    Stage("everything", 1e9, 999, 0.3, 6, 3, 170,
+    Stage("everything", 19.2, 999, 0.3, 6, 3, 170,
           dict(copy=1, capital=0.7, fact=0.7, talk=0.7, remember=1, tool=5, pick=3, result=1,
                arithmetic=6, no_tool=1, parallel=3, json=1.5, needle=0.5)),
+    Stage("what is hardest", 1e9, 999, 0.3, 6, 3, 170,
+          dict(copy=1, capital=0.7, fact=0.7, talk=0.7, remember=1, tool=6, pick=1, result=1,
+               arithmetic=6, no_tool=1, parallel=6, json=1.5, needle=0.5)),
 ]
 TOOL_SKILLS = ("tool", "pick", "result", "no_tool", "parallel")
 # What follows a list of tools again and again: choosing is learnt per choice, not per list.
-CHOICES = dict(tool=4, pick=4, parallel=2, result=1)
+CHOICES = dict(tool=4, pick=2, parallel=4, result=1)
 SYSTEM_TEXTS = ["You are helpful.", "Answer briefly.", "You are a careful assistant.",
                 "You are a helpful AI assistant."]
 

@@ -21,6 +21,7 @@ import prompt
 import tokens as tokenizing
 from curriculum import Conversations, STAGES
 from network import generate, rms
+from optimizer import Optimizer
 from score import SAMPLING, SKILLS, prompts_of
 from tasks import STRENGTHS
 from tokens import Vocabulary
@@ -29,7 +30,7 @@ BLOCK, TAPS, LAYERS, WINDOW = 16, (1, 3, 5), 2, 128
 HEADS, KV_HEADS, DIM, INTERMEDIATE = 4, 2, 32, 576
 MASK_TOKEN = tokenizing.BASE + 100  # a reserved token that no text contains
 THETA, EPS = 500000.0, 1e-5
-ANCHORS, PROMPTS, RATE, GAMMA = 24, 8, 2e-3, 7.0
+ANCHORS, TURNS, PROMPTS, GAMMA = 12, 3, 8, 7.0
 LATE, LONGEST = 1e8, 900  # million tokens: the last stage; tokens of a training conversation
 
 
@@ -116,6 +117,15 @@ class Head(nn.Module):
         self.encoder, self.norm = Encoder(hidden), Norm(hidden)
         self.layers = nn.ModuleList(Layer(hidden) for _ in range(LAYERS))
 
+    def matrices(self):
+        return [p for p in self.parameters() if p.dim() == 2]
+
+    def tables(self):
+        return []
+
+    def scales(self):
+        return [p for p in self.parameters() if p.dim() == 1]
+
     def forward(self, rows, features, anchors):
         """rows [batch, anchors * BLOCK, hidden]: raw embeddings of all blocks; features [batch,
         tokens, taps * hidden]; anchors [batch, count]: their positions."""
@@ -154,7 +164,7 @@ def features_of(target, ids):
 
 
 def written_by_target(target, vocabulary, texts, sampling, seed):
-    """-> ids [batch, longest], and for each row where the target's words begin and end."""
+    """-> ids [batch, longest], and spans (row, begin, end) of the target's words."""
     prompts = vocabulary.encode_all(texts)
     out = generate(target, prompts, vocabulary.stops, 200, sampling, seed)
     ids = torch.zeros(len(out), max(len(p) + len(o) for p, o in zip(prompts, out)),
@@ -162,7 +172,7 @@ def written_by_target(target, vocabulary, texts, sampling, seed):
     spans = []
     for row, (before, after) in enumerate(zip(prompts, out)):
         ids[row, :len(before) + len(after)] = torch.tensor(before + after)
-        spans.append((len(before), len(before) + len(after)))
+        spans.append((row, len(before), len(before) + len(after)))
     return ids, spans
 
 
@@ -177,7 +187,7 @@ def training_prompts(conversations, count):
 
 
 def written_by_hand(vocabulary, conversations, count):
-    """The same of training conversations, one turn of each: what the target was taught to write is
+    """The same of training conversations, some turns of each: what the target was taught to write is
     nearly what it writes, and costs nothing."""
     drawn = vocabulary.encode_all([conversations.draw(LATE) for _ in range(count)])
     samples = [sample for sample in drawn if len(sample) <= LONGEST]
@@ -187,20 +197,20 @@ def written_by_hand(vocabulary, conversations, count):
         ids[row, :len(sample)] = torch.tensor(sample)
         marks = [False, *vocabulary.written(sample), False]
         begins = [i for i in range(len(sample)) if marks[i + 1] and not marks[i]]
-        begin = conversations.random.choice(begins)
-        spans.append((begin, marks.index(False, begin + 1) - 1))
+        for begin in conversations.random.sample(begins, min(TURNS, len(begins))):
+            spans.append((row, begin, marks.index(False, begin + 1) - 1))
     return ids, spans
 
 
 def around(ids, features, spans):
-    """Only the positions that the blocks of each span see. The head knows no other than relative
-    positions, so nothing changes but the time it takes."""
-    begins = [max(0, begin - WINDOW) for begin, _ in spans]
-    length = max(end - begin for begin, (_, end) in zip(begins, spans))
+    """A row for each span, with only the positions that its blocks see. The head knows no other than
+    relative positions, so nothing changes but the time it takes."""
+    begins = [max(0, begin - WINDOW) for _, begin, _ in spans]
+    length = max(end - first for first, (_, _, end) in zip(begins, spans))
     ids, features = (F.pad(x, (0, 0) * (x.dim() - 2) + (0, length)) for x in (ids, features))
-    rows = torch.arange(len(spans))[:, None]
+    rows = torch.tensor([row for row, _, _ in spans])[:, None]
     places = torch.tensor(begins)[:, None] + torch.arange(length)
-    moved = [(begin - first, end - first) for first, (begin, end) in zip(begins, spans)]
+    moved = [(begin - first, end - first) for first, (_, begin, end) in zip(begins, spans)]
     return ids[rows, places], features[rows, places], moved
 
 
@@ -255,30 +265,27 @@ def train(folder, minutes, seed=1):
     target.requires_grad_(False)
     vocabulary = Vocabulary(folder / "tokenizer.json")
     head = read(folder / "assistant", target.shape.hidden)
-    adam = torch.optim.AdamW(head.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+    optimizer = Optimizer(head)
     conversations, choose = Conversations(seed * 7_000_003), random.Random(seed)
     begin, step, smooth = time.monotonic(), 0, None
     while (progress := (time.monotonic() - begin) / (60 * minutes)) < 1:
-        if step % 3:
+        if step % 6:
             ids, spans = written_by_hand(vocabulary, conversations, PROMPTS)
         else:
             texts = list(training_prompts(conversations, PROMPTS))
             ids, spans = written_by_target(target, vocabulary, texts,
-                                           SAMPLING if step % 2 else None, step)
+                                           SAMPLING if step % 12 else None, step)
         ids, features, spans = around(ids, features_of(target, ids), spans)
         for _ in range(2):  # two draws of anchors: the texts cost more than learning
-            for group in adam.param_groups:
-                group["lr"] = RATE * min(1.0, (step + 1) / 30, 2.04 * (1 - progress) + 0.02)
             loss = loss_of(head, target, ids, features, spans, choose)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
-            adam.step()
-            adam.zero_grad()
+            optimizer.step(min(1.0, 2.04 * (1 - progress) + 0.02))
         step += 1
         smooth = loss.item() if smooth is None else 0.95 * smooth + 0.05 * loss.item()
         if step % 10 == 0:
             print(f"step {step}, loss {smooth:.3f}, {(1 - progress) * minutes:.1f} min left",
                   flush=True)
+    head.load_state_dict(optimizer.average)
     write(folder / "assistant", head, target.shape.hidden)
     return head
 
@@ -310,7 +317,7 @@ def emitted_per_round(head, target, vocabulary, count):
         texts = [text for _, text, _ in prompts_of(skill, count)]
         ids, spans = written_by_target(target, vocabulary, texts, None, 0)
         features = features_of(target, ids)
-        for row, (begin, end) in enumerate(spans):
+        for row, begin, end in spans:
             mine = slice(row, row + 1)
             rounds += rounds_of(head, target, ids[mine], features[mine], (begin, end))
             emitted += end - begin - 1

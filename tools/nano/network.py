@@ -119,8 +119,11 @@ class Glimmer(nn.Module):
     def matrices(self):
         return [getattr(self, name) for name in MATRICES]
 
-    def vectors(self):
-        return [self.embedding, self.head, self.final_norm, self.norms]
+    def tables(self):
+        return [self.embedding, self.head]
+
+    def scales(self):
+        return [self.final_norm, self.norms]
 
     def rotation(self, positions):
         """cos and signed sin [batch, 1, tokens, head_dim] of the half-split layout."""

@@ -1,4 +1,4 @@
-"""Muon for the stacked matrices, AdamW for embedding, head and norms, and an average of weights."""
+"""Muon for matrices, AdamW for embeddings and norms, and an average of all weights."""
 
 import torch
 
@@ -9,25 +9,27 @@ MOMENTUM, DECAY, WARM_UP = 0.95, 0.02, 40
 
 
 def orthogonal(stack, steps=5):
-    """The nearest orthogonal matrices of a stack [layers, out, in], by Newton-Schulz."""
-    x = stack / (stack.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
-    tall = x.shape[1] > x.shape[2]
-    x = (x.transpose(1, 2) if tall else x).to(PRODUCTS).contiguous()
+    """The nearest orthogonal matrices of a stack [..., out, in], by Newton-Schulz."""
+    x = stack / (stack.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    tall = x.shape[-2] > x.shape[-1]
+    x = (x.mT if tall else x).to(PRODUCTS).contiguous()
     for _ in range(steps):
-        a = x @ x.transpose(1, 2)
+        a = x @ x.mT
         b = -4.7750 * a + 2.0315 * (a @ a)
         x = 3.4445 * x + b @ x
-    return (x.transpose(1, 2) if tall else x).float()
+    return (x.mT if tall else x).float()
 
 
 class Optimizer:
+    """Of a module with `matrices()` [..., out, in], `tables()` of embeddings and `scales()` of norms.
+    """
+
     def __init__(self, model):
         self.model, self.steps = model, 0
         self.momenta = [torch.zeros_like(p) for p in model.matrices()]
-        embedding, head, final_norm, norms = model.vectors()
         self.adam = torch.optim.AdamW(
-            [dict(params=[embedding, head], weight_decay=0.01),
-             dict(params=[final_norm, norms], weight_decay=0.0)],
+            [dict(params=model.tables(), weight_decay=0.01),
+             dict(params=model.scales(), weight_decay=0.0)],
             lr=ADAM_RATE, betas=(0.9, 0.98), eps=1e-10)
         self.average = {name: p.detach().clone() for name, p in model.named_parameters()}
 
@@ -40,10 +42,10 @@ class Optimizer:
             momentum.lerp_(weight.grad, 1 - MOMENTUM)
             update = orthogonal(weight.grad.lerp(momentum, MOMENTUM))
             rate = share * MUON_RATE
-            scale = max(1.0, weight.shape[1] / weight.shape[2]) ** 0.5
+            scale = max(1.0, weight.shape[-2] / weight.shape[-1]) ** 0.5
             weight.mul_(1 - rate * DECAY).add_(update, alpha=-rate * scale)
             weight.grad = None
-        torch.nn.utils.clip_grad_norm_(self.model.vectors(), 1.0)
+        torch.nn.utils.clip_grad_norm_(self.model.tables() + self.model.scales(), 1.0)
         for group in self.adam.param_groups:
             group["lr"] = ADAM_RATE * share
         self.adam.step()
