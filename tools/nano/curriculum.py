@@ -25,9 +25,12 @@ STAGES = [
     Stage("everything", 19.2, 999, 0.3, 6, 3, 170,
           dict(copy=1, capital=0.7, fact=0.7, talk=0.7, remember=1, tool=5, pick=3, result=1,
                arithmetic=6, no_tool=1, parallel=3, json=1.5, needle=0.5)),
-    Stage("what is hardest", 1e9, 999, 0.3, 6, 3, 170,
+    Stage("what is hardest", 22.0, 999, 0.3, 6, 3, 170,
           dict(copy=1, capital=0.7, fact=0.7, talk=0.7, remember=1, tool=6, pick=1, result=1,
                arithmetic=6, no_tool=1, parallel=6, json=1.5, needle=0.5)),
+    Stage("all of it", 1e9, 999, 0.3, 6, 3, 170,
+          dict(copy=1.5, capital=2, fact=1.5, talk=1, remember=1, tool=5, pick=0.5, result=0.5,
+               arithmetic=6, no_tool=1, parallel=4, json=1.5, needle=1)),
 ]
 TOOL_SKILLS = ("tool", "pick", "result", "no_tool", "parallel")
 # What follows a list of tools again and again: choosing is learnt per choice, not per list.
