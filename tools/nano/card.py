@@ -46,7 +46,7 @@ alike in every context, so a copied word is the same token wherever it stands.
 To choose among tools the model reads their list in its thought ("a: Sort a box, b: Open a door. I
 call b.") at every strength. In a schema the name stands before what the tool does, and what eight
 layers, two of which see everything, learn with ease is to look up what followed something, not what
-preceded it: without the thought, 3 million tokens of nothing but choices left it guessing.
+preceded it: without the thought it was still guessing after 13 million tokens.
 
 Imitation leaves a model as unsure as its texts are varied, unlike the release, which was trained on
 outcomes. So all logits are doubled at the export (`output_multiplier` and the softcap in
