@@ -57,6 +57,20 @@ template <class L, class W, bool Odd, int Rows, int Panels>
   }
 }
 
+/// Asks for the panels after these while their rows are multiplied: a panel's share of the columns
+/// is too short for the processor to notice a stream. One row waits for nothing else than memory,
+/// and its panels are streams enough.
+template <class W, int Rows, int Panels>
+[[gnu::always_inline]] inline void fetch_next(const matmul_tile& t,
+                                              const std::byte* const (&panel)[Panels],
+                                              std::int64_t line) {
+  if constexpr (Rows > 1) {
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p)
+      __builtin_prefetch(panel[p] + Panels * t.panel_bytes + line * 64, 0, 2);
+  }
+}
+
 /// out[r][p] = fma(sum of codes, scale of w * scale of x, out[r][p])
 template <class L, class W, int Rows, int Panels>
 [[gnu::always_inline]] inline void add_group(float* const (&out)[Rows],
@@ -102,6 +116,8 @@ void multiply_code_block(const matmul_tile& t, block_corner at) {
       for (int p = 0; p < Panels; ++p) sums[r][p] = L::no_codes();
 #pragma GCC unroll 1
     for (std::int64_t quad = 0; quad < layout::columns / 4; quad += 2) {
+      fetch_next<W, Rows>(t, panel, layout::bytes ? quad : quad / 2);
+      if constexpr (layout::bytes) fetch_next<W, Rows>(t, panel, quad + 1);
       add_quad<L, W, false>(sums, x, panel, quad);
       add_quad<L, W, true>(sums, x, panel, quad + 1);
     }
