@@ -118,7 +118,7 @@ result<void> refuse_leftovers(const checkpoint& c, const std::vector<expected_te
 }
 
 /// "Matrices: 57 FP8 in blocks, 8 plain; activations are not quantised."; nothing when all are
-/// plain.
+/// plain. Products of NVFP4 round their activations to codes of 8 bits (gpu/ops.hpp).
 void note_formats(checkpoint& c) {
   std::map<weight_scheme, int> counts;
   for (const auto& [module, matrix] : c.matrices) ++counts[matrix.scheme];
@@ -128,7 +128,10 @@ void note_formats(checkpoint& c) {
     text += (text.empty() ? "Matrices: " : ", ") + std::to_string(count) + " " +
             std::string{to_string(scheme)};
   }
-  c.notes.push_back(text + "; activations are not quantised.");
+  const bool fours =
+      counts.contains(weight_scheme::nvfp4) || counts.contains(weight_scheme::nvfp4_packed);
+  c.notes.push_back(text + (fours ? "; activations of NVFP4 are rounded to 8 bits."
+                                  : "; activations are not quantised."));
 }
 
 /// The weights of the norms inside layers are stored without their 1 and scatter around 0. Files

@@ -27,8 +27,9 @@ enum class weight_scheme : std::uint8_t { plain, fp8_block, fp8_tensor, nvfp4, n
 std::string_view to_string(weight_scheme scheme);
 
 /// What a configuration says of one module. `input_scale`: a static scale of its activations is
-/// stored as well. It has to be there, and is not used: activations are not quantised here, which
-/// is another function of them than W8A8 and W4A4 kernels compute (a more exact one).
+/// stored as well. It has to be there, and is not used: activations are not quantised here, or not
+/// to so few bits (gpu/ops.hpp), which is another function of them than W8A8 and W4A4 kernels
+/// compute (a more exact one).
 struct declared_weight {
   weight_scheme scheme = weight_scheme::plain;
   bool input_scale = false;

@@ -1,5 +1,6 @@
 #include "bench/program/stage.hpp"
 
+#include <cstdint>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -46,9 +47,15 @@ packed_matrix bench_stage::make_matrix(matrix_extent extent, dtype type) {
     op().pack_scales(stream_, w, 0,
                      make_random({blocks(extent.out), blocks(extent.in)}, dtype::f32));
   }
-  if (type == dtype::f4_pair)
-    op().pack_scales(stream_, w, 0,
-                     make_random({extent.out, extent.in / f4_block}, dtype::f8_e4m3));
+  if (type == dtype::f4_pair) {
+    // Positive and far from the smallest, as those of checkpoints are.
+    const tensor scales = make({extent.out, extent.in / f4_block}, dtype::f8_e4m3);
+    std::vector<std::uint8_t> codes(scales.bytes());
+    std::minstd_rand random(8);
+    for (auto& code : codes) code = static_cast<std::uint8_t>(0x70u | (random() & 7u));
+    home_->upload(stream_, scales, std::as_bytes(std::span(codes)));
+    op().pack_scales(stream_, w, 0, scales);
+  }
   home_->wait(home_->record(stream_));
   return w;
 }

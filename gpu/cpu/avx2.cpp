@@ -12,16 +12,12 @@ namespace {
 /// 16 lanes in two registers.
 struct lanes_avx2 {
   static constexpr const char* name = "avx2";
-  /// So many that sums, weights, scales and one factor fit into 16 registers.
-  static constexpr int panels_for(int rows, bool scaled) {
-    return rows == 1 && !scaled ? 4 : rows <= 2 ? 2 : 1;
-  }
+  /// So many that sums, weights and one factor fit into 16 registers.
+  static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
   /// A tile of keys or values is as large as the first cache: each line read serves four queries,
   /// whose sums fill half of the registers.
   static constexpr int queries_at_once = 4;
   static constexpr int vectors_at_once = 1;
-  /// 16 KiB of widened weights: half of the first cache.
-  static constexpr std::int64_t widened_terms = 256;
 
   __m256 a;
   __m256 b;
@@ -64,35 +60,24 @@ struct lanes_avx2 {
     return {_mm256_castsi256_ps(_mm256_and_si256(eight_words(pairs), mask)),
             _mm256_castsi256_ps(_mm256_and_si256(eight_words(pairs + 32), mask))};
   }
-  /// 16 E4M3 codes in the upper bytes of words. Their bits, moved down to where f16 has its own,
-  /// are an f16 of value / 256, denormals included.
-  static lanes_avx2 upper_f8(__m256i words) {
-    const __m256i f16_bits =
-        _mm256_and_si256(_mm256_srai_epi16(words, 1), _mm256_set1_epi16(-0x4080));
-    return {_mm256_cvtph_ps(_mm256_castsi256_si128(f16_bits)),
-            _mm256_cvtph_ps(_mm256_extracti128_si256(f16_bits, 1))};
+  /// 16 pairs of E4M3 codes become 16 f16 and 16 more. Bits of a code, moved down from the upper
+  /// byte of a word to where f16 has its own, are an f16 of value / 256, denormals included.
+  static void widen_f8_pair(f16* halves, const std::byte* pairs) {
+    const __m256i mask = _mm256_set1_epi16(-0x4080);
+    const __m256i both = eight_words(pairs);
+    const __m256i low = _mm256_srai_epi16(_mm256_slli_epi16(both, 8), 1);
+    const __m256i high = _mm256_srai_epi16(both, 1);
+    auto* const to = reinterpret_cast<__m256i*>(halves);
+    _mm256_store_si256(to, _mm256_and_si256(low, mask));
+    _mm256_store_si256(to + 1, _mm256_and_si256(high, mask));
   }
-  static lanes_avx2 low_f8(const std::byte* pairs) {
-    return upper_f8(_mm256_slli_epi16(eight_words(pairs), 8));
-  }
-  static lanes_avx2 high_f8(const std::byte* pairs) { return upper_f8(eight_words(pairs)); }
-  /// 16 codes in a row, / 256.
-  static lanes_avx2 f8_values(const std::byte* codes) {
-    return upper_f8(_mm256_slli_epi16(_mm256_cvtepu8_epi16(eight(codes)), 8));
-  }
-  /// 16 E2M1 codes in the low bits of bytes, doubled: whole numbers, by a table of bytes.
-  static constexpr float f4_unit = 0.5f;
-  static lanes_avx2 doubled_f4(__m128i codes) {
-    const __m128i whole = _mm_shuffle_epi8(
-        _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), codes);
-    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(whole)),
-            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(whole, whole)))};
-  }
-  static lanes_avx2 low_f4(const std::byte* pairs) {
-    return doubled_f4(_mm_and_si128(eight(pairs), _mm_set1_epi8(15)));
-  }
-  static lanes_avx2 high_f4(const std::byte* pairs) {
-    return doubled_f4(_mm_and_si128(_mm_srli_epi16(eight(pairs), 4), _mm_set1_epi8(15)));
+  /// 16 positive codes in a row, their bits where f32 has its own: value * 2^-120.
+  static lanes_avx2 f8_sizes(const std::byte* codes) {
+    const auto eight_of = [](const std::byte* x) {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x));
+      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 20));
+    };
+    return {eight_of(codes), eight_of(codes + 8)};
   }
 
   /// Four bytes of 16 outputs, and sums of their products: two words or one number of 32 bits each.
@@ -111,12 +96,29 @@ struct lanes_avx2 {
   }
   /// The lower and the upper halves of bytes, 0 .. 15.
   static __m256i low_halves_of(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
-  static codes low_codes(const std::byte* x) {
+  static codes low_codes(i4_pair, const std::byte* x) {
     return {low_halves_of(eight_words(x)), low_halves_of(eight_words(x + 32))};
   }
-  static codes high_codes(const std::byte* x) {
+  static codes high_codes(i4_pair, const std::byte* x) {
     return {low_halves_of(_mm256_srli_epi16(eight_words(x), 4)),
             low_halves_of(_mm256_srli_epi16(eight_words(x + 32), 4))};
+  }
+  /// E2M1 codes, doubled, + 12.
+  static codes doubled_f4(const codes& halves) {
+    const __m256i table = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+    return {_mm256_shuffle_epi8(table, halves.a), _mm256_shuffle_epi8(table, halves.b)};
+  }
+  static codes low_codes(f4_pair, const std::byte* x) {
+    return doubled_f4(low_codes(i4_pair{}, x));
+  }
+  static codes high_codes(f4_pair, const std::byte* x) {
+    return doubled_f4(high_codes(i4_pair{}, x));
+  }
+  /// The same words times a factor.
+  static codes times(const codes& same, int factor) {
+    const __m256i words = _mm256_mullo_epi16(same.a, _mm256_set1_epi16(static_cast<short>(factor)));
+    return {words, words};
   }
   /// Sums stay in their registers: gathered into trees, as compilers like to, they would not fit.
   static void keep(__m256i& sums) { asm("" : "+x"(sums)); }
@@ -127,26 +129,27 @@ struct lanes_avx2 {
     sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
     keep(sums);
   }
-  /// Words that a group does not fill: 16 products of 15 * 127 each.
+  /// In words: two products of 24 * 127 at most do not saturate.
   static void add(i4_pair, __m256i& sums, __m256i w, __m256i x) {
     sums = _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
     keep(sums);
   }
+  static void add(f4_pair, __m256i& sums, __m256i w, __m256i x) { add(i4_pair{}, sums, w, x); }
   template <class W>
   static void add_products(W format, codes& sums, const codes& w, const codes& x) {
     add(format, sums.a, w.a, x.a);
     add(format, sums.b, w.b, x.b);
   }
-  /// The sums of a group; codes of i4_pair are stored + 8, so 8 times the sum of x is too much.
-  static lanes_avx2 sum_of(i8, const codes& sums, const codes&) {
+  /// The sums of a group.
+  static lanes_avx2 sum_of(i8, const codes& sums) {
     return {_mm256_cvtepi32_ps(sums.a), _mm256_cvtepi32_ps(sums.b)};
   }
-  static lanes_avx2 sum_of(i4_pair, const codes& sums, const codes& sum_of_x) {
-    const __m256i excess = _mm256_slli_epi32(sum_of_x.a, 3);
+  static lanes_avx2 sum_of(i4_pair, const codes& sums) {
     const __m256i ones = _mm256_set1_epi16(1);
-    return {_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_madd_epi16(sums.a, ones), excess)),
-            _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_madd_epi16(sums.b, ones), excess))};
+    return {_mm256_cvtepi32_ps(_mm256_madd_epi16(sums.a, ones)),
+            _mm256_cvtepi32_ps(_mm256_madd_epi16(sums.b, ones))};
   }
+  static lanes_avx2 sum_of(f4_pair, const codes& sums) { return sum_of(i4_pair{}, sums); }
   /// Whole numbers of -127 .. 127, a byte each.
   void store_codes(std::byte* x) const {
     const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));

@@ -12,11 +12,9 @@ namespace {
 /// 16 lanes in one register.
 struct lanes_avx512 {
   static constexpr const char* name = "avx512";
-  static constexpr int panels_for(int, bool) { return 4; }
+  static constexpr int panels_for(int) { return 4; }
   static constexpr int queries_at_once = 4;
   static constexpr int vectors_at_once = 4;
-  /// 32 KiB of widened weights, in four panels.
-  static constexpr std::int64_t widened_terms = 128;
 
   __m512 v;
 
@@ -63,38 +61,23 @@ struct lanes_avx512 {
     return {_mm512_castsi512_ps(
         _mm512_and_si512(_mm512_loadu_si512(pairs), _mm512_set1_epi32(-65536)))};
   }
-  /// 16 E4M3 codes in the upper bytes of words. Their bits, moved down to where f16 has its own,
-  /// are an f16 of value / 256, denormals included.
-  static lanes_avx512 upper_f8(__m256i words) {
-    const __m256i f16_bits =
-        _mm256_and_si256(_mm256_srai_epi16(words, 1), _mm256_set1_epi16(-0x4080));
-    return {_mm512_cvtph_ps(f16_bits)};
+  /// 16 pairs of E4M3 codes become 16 f16 and 16 more. Bits of a code, moved down from the upper
+  /// byte of a word to where f16 has its own, are an f16 of value / 256, denormals included.
+  static void widen_f8_pair(f16* halves, const std::byte* pairs) {
+    const __m256i mask = _mm256_set1_epi16(-0x4080);
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs));
+    const __m256i low = _mm256_srai_epi16(_mm256_slli_epi16(both, 8), 1);
+    const __m256i high = _mm256_srai_epi16(both, 1);
+    auto* const to = reinterpret_cast<__m256i*>(halves);
+    _mm256_store_si256(to, _mm256_and_si256(low, mask));
+    _mm256_store_si256(to + 1, _mm256_and_si256(high, mask));
   }
-  static __m256i f8_pairs(const std::byte* pairs) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs));
-  }
-  static lanes_avx512 low_f8(const std::byte* pairs) {
-    return upper_f8(_mm256_slli_epi16(f8_pairs(pairs), 8));
-  }
-  static lanes_avx512 high_f8(const std::byte* pairs) { return upper_f8(f8_pairs(pairs)); }
   static __m128i bytes(const std::byte* x) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
   }
-  /// 16 codes in a row, / 256.
-  static lanes_avx512 f8_values(const std::byte* codes) {
-    return upper_f8(_mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes(codes)), 8));
-  }
-  static constexpr float f4_unit = 1;
-  /// 16 pairs of E2M1 codes: a permutation looks at the low four bits alone.
-  static lanes_avx512 f4_values(__m512i codes) {
-    return {_mm512_permutexvar_ps(codes, _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f,
-                                                        -1, -1.5f, -2, -3, -4, -6))};
-  }
-  static lanes_avx512 low_f4(const std::byte* pairs) {
-    return f4_values(_mm512_cvtepu8_epi32(bytes(pairs)));
-  }
-  static lanes_avx512 high_f4(const std::byte* pairs) {
-    return f4_values(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes(pairs)), 4));
+  /// 16 positive codes in a row, their bits where f32 has its own: value * 2^-120.
+  static lanes_avx512 f8_sizes(const std::byte* codes) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu8_epi32(bytes(codes)), 20))};
   }
 
   /// Four bytes of 16 outputs, and sums of their products: two words or one number of 32 bits each.
@@ -109,11 +92,27 @@ struct lanes_avx512 {
     return _mm512_set1_epi32(bits);
   }
   /// The lower and the upper halves of bytes, 0 .. 15.
-  static codes low_codes(const std::byte* x) {
+  static codes low_codes(i4_pair, const std::byte* x) {
     return _mm512_and_si512(load_codes(x), _mm512_set1_epi8(15));
   }
-  static codes high_codes(const std::byte* x) {
+  static codes high_codes(i4_pair, const std::byte* x) {
     return _mm512_and_si512(_mm512_srli_epi16(load_codes(x), 4), _mm512_set1_epi8(15));
+  }
+  /// E2M1 codes, doubled, + 12.
+  static codes doubled_f4(codes halves) {
+    const __m512i table = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+    return _mm512_shuffle_epi8(table, halves);
+  }
+  static codes low_codes(f4_pair, const std::byte* x) {
+    return doubled_f4(low_codes(i4_pair{}, x));
+  }
+  static codes high_codes(f4_pair, const std::byte* x) {
+    return doubled_f4(high_codes(i4_pair{}, x));
+  }
+  /// Words times a factor.
+  static codes times(codes words, int factor) {
+    return _mm512_mullo_epi16(words, _mm512_set1_epi16(static_cast<short>(factor)));
   }
   /// |w| * (x with the sign of w): words of two products stay within 2 * 127 * 127, so nothing
   /// saturates.
@@ -122,16 +121,19 @@ struct lanes_avx512 {
     const codes pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned);
     sums = _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
   }
-  /// Words that a group does not fill: 16 products of 15 * 127 each.
+  /// In words: two products of 24 * 127 at most do not saturate.
   static void add_products(i4_pair, codes& sums, codes w, codes x) {
     sums = _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
   }
-  /// The sums of a group; codes of i4_pair are stored + 8, so 8 times the sum of x is too much.
-  static lanes_avx512 sum_of(i8, codes sums, codes) { return {_mm512_cvtepi32_ps(sums)}; }
-  static lanes_avx512 sum_of(i4_pair, codes sums, codes sum_of_x) {
-    const codes whole = _mm512_madd_epi16(sums, _mm512_set1_epi16(1));
-    return {_mm512_cvtepi32_ps(_mm512_sub_epi32(whole, _mm512_slli_epi32(sum_of_x, 3)))};
+  static void add_products(f4_pair, codes& sums, codes w, codes x) {
+    add_products(i4_pair{}, sums, w, x);
   }
+  /// The sums of a group.
+  static lanes_avx512 sum_of(i8, codes sums) { return {_mm512_cvtepi32_ps(sums)}; }
+  static lanes_avx512 sum_of(i4_pair, codes sums) {
+    return {_mm512_cvtepi32_ps(_mm512_madd_epi16(sums, _mm512_set1_epi16(1)))};
+  }
+  static lanes_avx512 sum_of(f4_pair, codes sums) { return sum_of(i4_pair{}, sums); }
   /// Whole numbers of -127 .. 127, a byte each.
   void store_codes(std::byte* x) const {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(x), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "gpu/cpu/cpu_ops.hpp"
 #include "gpu/cpu/group_quantise.hpp"
@@ -36,6 +38,11 @@ struct matmul_pass {
   std::int64_t groups() const { return cut{panels_max}.of(layout.panels); }
 };
 
+/// The last step of an f4_pair product: what all weights are multiplied and divided by.
+void apply(const scale_rule& rule, std::span<float> sums) {
+  for (float& sum : sums) sum = sum * rule.multiplier / rule.divisor;
+}
+
 /// Part of a pass: some of its rows (counted from its first) times one group of panels.
 void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_range rows,
                     std::int64_t group, float* sums) {
@@ -48,7 +55,7 @@ void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_ran
       .panel_bytes = pass.layout.panel_bytes,
       .panels = std::min(panels_max, pass.layout.panels - first_panel),
       .weight_type = pass.w.source,
-      .scales = {.offset = pass.layout.scales_offset, .rule = pass.w.scale},
+      .scales_offset = pass.layout.scales_offset,
       .sums = sums,
       .sums_stride = group_width};
   std::fill_n(sums, rows.count * group_width, 0.0f);
@@ -61,8 +68,11 @@ void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_ran
   const std::int64_t outs = std::min(group_width, pass.w.out - first_out);
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const std::int64_t out_row = pass.rows.begin + rows.begin + row;
+    float* const from = sums + row * group_width;
+    if (pass.w.source == dtype::f4_pair)
+      apply(pass.w.scale, {from, static_cast<std::size_t>(outs)});
     kernels.convert(elements_at(pass.out, out_row * pass.w.out + first_out),
-                    {.data = sums + row * group_width, .type = dtype::f32}, outs);
+                    {.data = from, .type = dtype::f32}, outs);
   }
 }
 
@@ -100,10 +110,20 @@ void pack_lane(std::byte* panel, std::int64_t lane, const std::byte* row, std::s
   }
 }
 
+/// Eight neighbouring codes in four bytes: there the halves of a byte are neighbours, in a panel
+/// the lower halves are, and the upper ones.
+std::array<std::byte, 4> turned_codes(const std::byte* pairs) {
+  constexpr std::byte low{15};
+  return {(pairs[0] & low) | pairs[2] << 4, pairs[0] >> 4 | (pairs[2] & ~low),
+          (pairs[1] & low) | pairs[3] << 4, pairs[1] >> 4 | (pairs[3] & ~low)};
+}
+
 void pack_row(const packed_matrix& to, std::byte* panel, std::int64_t lane, const std::byte* from) {
   if (to.source == dtype::f4_pair) {
-    for (std::int64_t k = 0; k < to.in; k += 2)
-      panel[f4_codes_at({.lane = lane, .k = k})] = from[k / 2];
+    for (std::int64_t k = 0; k < to.in; k += 8) {
+      const auto codes = turned_codes(from + k / 2);
+      std::memcpy(panel + f4_codes_at({.lane = lane, .k = k}), codes.data(), codes.size());
+    }
     return;
   }
   const std::size_t bytes = static_cast<std::size_t>(to.in) * size_of(to.source);
@@ -157,7 +177,7 @@ void cpu_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, t
     arena_.for_each(static_cast<std::size_t>(panels), [&](std::size_t task) {
       const std::int64_t begin = (first + static_cast<std::int64_t>(task)) * panel_width;
       const std::int64_t end = std::min(begin + panel_width, row + rows.shape[0]);
-      const bool quantises = code_columns(to.source) != 0;
+      const bool quantises = is_grouped(to.source);
       std::byte* const panel = host<std::byte>(to.storage) + begin / panel_width * panel_bytes;
       float* const wide = quantises ? arena_.scratch(static_cast<std::size_t>(to.in)) : nullptr;
       for (std::int64_t r = std::max(begin, row); r < end; ++r) {

@@ -9,29 +9,74 @@
 
 namespace glimmer {
 
-// Products of codes: i8 and i4_pair weights times activations that are quantised in the same groups
-// of columns. A group's sum is a whole number and exact, whatever the order; only the chain over
-// the groups rounds.
+// Products of codes: i8, i4_pair and f4_pair weights times activations that are quantised in the
+// same groups of columns. A group's sum is a whole number and exact, whatever the order; only the
+// chain over the groups rounds. Codes of f4_pair are doubled, and their scales halved.
 
 /// Rows of the largest block.
 inline constexpr std::int64_t code_rows_max = 4;
 
 /// Formats whose products quantise the activations as well.
 template <class W>
-inline constexpr bool has_codes = std::is_same_v<W, i8> || std::is_same_v<W, i4_pair>;
+inline constexpr bool has_codes =
+    std::is_same_v<W, i8> || std::is_same_v<W, i4_pair> || std::is_same_v<W, f4_pair>;
 
-/// Where groups lie: columns, bytes of a panel's block (16 scales, codes) and of a row's group.
+/// Where groups lie: columns, bytes of a panel's block and of the scales that it begins with.
 template <class W>
-struct code_layout {
-  static constexpr bool bytes = std::is_same_v<W, i8>;
-  static constexpr std::int64_t columns = bytes ? i8_block : i4_block;
-  static constexpr std::int64_t block = bytes ? i8_block_bytes : i4_block_bytes;
+struct code_layout;
+template <>
+struct code_layout<i8> {
+  static constexpr std::int64_t columns = i8_block;
+  static constexpr std::int64_t block = i8_block_bytes;
   static constexpr std::int64_t scales = 2 * panel_width;
-  static constexpr std::int64_t row_group = code_group_bytes + columns;
 };
+template <>
+struct code_layout<i4_pair> {
+  static constexpr std::int64_t columns = i4_block;
+  static constexpr std::int64_t block = i4_block_bytes;
+  static constexpr std::int64_t scales = 2 * panel_width;
+};
+template <>
+struct code_layout<f4_pair> {
+  static constexpr std::int64_t columns = f4_block;
+  static constexpr std::int64_t block = f4_block_bytes;
+  static constexpr std::int64_t scales = panel_width;
+};
+/// Bytes of a group of a row.
+template <class W>
+inline constexpr std::int64_t row_group_bytes = code_group_bytes + code_layout<W>::columns;
 
-/// Adds four columns, `quad` of a group: L::codes holds four neighbours of 16 outputs. Only the
-/// lower (even quads) or the upper halves of an i4_pair block's bytes.
+/// What is added to a code to make it a byte without a sign.
+template <class W>
+inline constexpr int code_offset = 0;
+template <>
+inline constexpr int code_offset<i4_pair> = 8;
+template <>
+inline constexpr int code_offset<f4_pair> = 12;
+
+/// Where the sums of a group begin: at what the offset of its codes will make too much, in words
+/// that wrap. A whole group stays within words: 16 products of 8 * 127, or 8 of 12 * 127.
+template <class L, class W>
+[[gnu::always_inline]] inline typename L::codes first_sums(const std::byte* x) {
+  if constexpr (code_offset<W> == 0) {
+    return L::no_codes();
+  } else {
+    return L::times(L::all_codes(x + __builtin_offsetof(code_group, sums)), -code_offset<W>);
+  }
+}
+
+/// The 16 scales that a panel's block begins with.
+template <class L, class W>
+[[gnu::always_inline]] inline L load_scales(const std::byte* block) {
+  if constexpr (std::is_same_v<W, f4_pair>) {
+    return L::f8_sizes(block) * L::all(0x1p119f);  // half of what is missing there
+  } else {
+    return L::load(reinterpret_cast<const bf16*>(block), all_lanes{});
+  }
+}
+
+/// Adds four columns, `quad` of a group: L::codes holds four neighbours of 16 outputs. Where two
+/// codes share a byte only the lower (even quads) or the upper halves.
 template <class L, class W, bool Odd, int Rows, int Panels>
 [[gnu::always_inline]] inline void add_quad(typename L::codes (&sums)[Rows][Panels],
                                             const std::byte* const (&x)[Rows],
@@ -44,9 +89,9 @@ template <class L, class W, bool Odd, int Rows, int Panels>
     if constexpr (std::is_same_v<W, i8>) {
       w[p] = L::load_codes(codes + quad * 64);
     } else if constexpr (Odd) {
-      w[p] = L::high_codes(codes + quad / 2 * 64);
+      w[p] = L::high_codes(W{}, codes + quad / 2 * 64);
     } else {
-      w[p] = L::low_codes(codes + quad / 2 * 64);
+      w[p] = L::low_codes(W{}, codes + quad / 2 * 64);
     }
   }
 #pragma GCC unroll 8
@@ -60,14 +105,12 @@ template <class L, class W, bool Odd, int Rows, int Panels>
 /// Asks for the panels after these while their rows are multiplied: a panel's share of the columns
 /// is too short for the processor to notice a stream. One row waits for nothing else than memory,
 /// and its panels are streams enough.
-template <class W, int Rows, int Panels>
-[[gnu::always_inline]] inline void fetch_next(const matmul_tile& t,
-                                              const std::byte* const (&panel)[Panels],
-                                              std::int64_t line) {
+template <int Rows, int Panels>
+[[gnu::always_inline]] inline void fetch_next(const std::byte* const (&panel)[Panels],
+                                              std::int64_t ahead) {
   if constexpr (Rows > 1) {
 #pragma GCC unroll 8
-    for (int p = 0; p < Panels; ++p)
-      __builtin_prefetch(panel[p] + Panels * t.panel_bytes + line * 64, 0, 2);
+    for (int p = 0; p < Panels; ++p) __builtin_prefetch(panel[p] + ahead, 0, 2);
   }
 }
 
@@ -79,53 +122,79 @@ template <class L, class W, int Rows, int Panels>
                                              const std::byte* const (&panel)[Panels]) {
 #pragma GCC unroll 8
   for (int p = 0; p < Panels; ++p) {
-    const L scale_of_w = L::load(reinterpret_cast<const bf16*>(panel[p]), all_lanes{});
+    const L scale_of_w = load_scales<L, W>(panel[p]);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       float scale_of_x;
       __builtin_memcpy(&scale_of_x, x[r] + __builtin_offsetof(code_group, scale), sizeof(float));
-      const auto sum_of_x = L::all_codes(x[r] + __builtin_offsetof(code_group, sum));
       float* const to = out[r] + p * panel_width;
       const L sum = L::load(to, all_lanes{});
-      L::fma(L::sum_of(W{}, sums[r][p], sum_of_x), scale_of_w * L::all(scale_of_x), sum)
+      L::fma(L::sum_of(W{}, sums[r][p]), scale_of_w * L::all(scale_of_x), sum)
           .store(to, all_lanes{});
     }
   }
 }
 
+/// Some panels' products with a whole group of columns; their sums begin at `first`. The next
+/// panels lie `ahead`.
+template <class L, class W, int Rows, int Panels>
+[[gnu::always_inline]] inline void multiply_group(float* const (&out)[Rows],
+                                                  const typename L::codes (&first)[Rows],
+                                                  const std::byte* const (&x)[Rows],
+                                                  const std::byte* const (&panel)[Panels],
+                                                  std::int64_t ahead) {
+  constexpr bool bytes = std::is_same_v<W, i8>;
+  typename L::codes sums[Rows][Panels];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) sums[r][p] = first[r];
+#pragma GCC unroll 1
+  for (std::int64_t quad = 0; quad < code_layout<W>::columns / 4; quad += 2) {
+    fetch_next<Rows>(panel, ahead + quad * (bytes ? 64 : 32));
+    if constexpr (bytes) fetch_next<Rows>(panel, ahead + quad * 64 + 64);
+    add_quad<L, W, false>(sums, x, panel, quad);
+    add_quad<L, W, true>(sums, x, panel, quad + 1);
+  }
+  add_group<L, W>(out, sums, x, panel);
+}
+
 template <class L, class W, int Rows, int Panels>
 void multiply_code_block(const matmul_tile& t, block_corner at) {
   using layout = code_layout<W>;
-  const std::int64_t first = t.k_begin / layout::columns;
+  const std::int64_t begin = t.k_begin / layout::columns;
+  const std::int64_t ahead = Panels * t.panel_bytes;
   const std::byte* x[Rows];
   float* out[Rows];
   const std::byte* panel[Panels];
 #pragma GCC unroll 8
   for (int p = 0; p < Panels; ++p)
-    panel[p] = t.weights + (at.panel + p) * t.panel_bytes + first * layout::block;
+    panel[p] = t.weights + (at.panel + p) * t.panel_bytes + begin * layout::block;
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-    x[r] = t.x + (at.row + r) * t.x_stride + first * layout::row_group;
+    x[r] = t.x + (at.row + r) * t.x_stride + begin * row_group_bytes<W>;
     out[r] = t.sums + (at.row + r) * t.sums_stride + at.panel * panel_width;
   }
   for (std::int64_t k = t.k_begin; k < t.k_end; k += layout::columns) {
-    typename L::codes sums[Rows][Panels];
+    typename L::codes first[Rows];
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r)
+    for (int r = 0; r < Rows; ++r) first[r] = first_sums<L, W>(x[r]);
+    if constexpr (std::is_same_v<W, f4_pair>) {
+      // So few columns fill the registers already; several panels are as many streams to read.
 #pragma GCC unroll 8
-      for (int p = 0; p < Panels; ++p) sums[r][p] = L::no_codes();
-#pragma GCC unroll 1
-    for (std::int64_t quad = 0; quad < layout::columns / 4; quad += 2) {
-      fetch_next<W, Rows>(t, panel, layout::bytes ? quad : quad / 2);
-      if constexpr (layout::bytes) fetch_next<W, Rows>(t, panel, quad + 1);
-      add_quad<L, W, false>(sums, x, panel, quad);
-      add_quad<L, W, true>(sums, x, panel, quad + 1);
+      for (int p = 0; p < Panels; ++p) {
+        float* to[Rows];
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r) to[r] = out[r] + p * panel_width;
+        multiply_group<L, W, Rows, 1>(to, first, x, {panel[p]}, ahead);
+      }
+    } else {
+      multiply_group<L, W>(out, first, x, panel, ahead);
     }
-    add_group<L, W>(out, sums, x, panel);
 #pragma GCC unroll 8
     for (int p = 0; p < Panels; ++p) panel[p] += layout::block;
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) x[r] += layout::row_group;
+    for (int r = 0; r < Rows; ++r) x[r] += row_group_bytes<W>;
   }
 }
 
@@ -157,6 +226,10 @@ void multiply_code_tile(const matmul_tile& t) {
   }
 }
 
+/// 1 for columns 0 and 1 of every four.
+inline constexpr float first_of_fours[panel_width] = {1, 1, 0, 0, 1, 1, 0, 0,
+                                                      1, 1, 0, 0, 1, 1, 0, 0};
+
 /// Quantises one row; the contract is in kernels.hpp, the judge plain_matmul.cpp.
 template <class L>
 void fast_quantise(std::byte* to, const_elements x, const row_groups& groups) {
@@ -172,7 +245,7 @@ void fast_quantise(std::byte* to, const_elements x, const row_groups& groups) {
         odd = L::fma(value, L::zero(), odd);
       });
       const bool finite = odd.sum() == 0;
-      code_group group{.scale = finite ? most.largest() / 127.0f : __builtin_nanf(""), .sum = 0};
+      code_group group{.scale = finite ? most.largest() / 127.0f : __builtin_nanf(""), .sums = {}};
       std::byte* const codes = to + code_group_bytes;
       __builtin_memset(codes, 0, static_cast<std::size_t>(groups.columns));
       if (group.scale > 0) {
@@ -184,7 +257,9 @@ void fast_quantise(std::byte* to, const_elements x, const row_groups& groups) {
           whole.store_codes(codes + i);
           sum = sum + whole;
         });
-        group.sum = static_cast<std::int32_t>(sum.sum());
+        const float first = (sum * L::load(first_of_fours, all_lanes{})).sum();
+        group.sums[0] = static_cast<std::int16_t>(first);
+        group.sums[1] = static_cast<std::int16_t>(sum.sum() - first);
       }
       __builtin_memcpy(to, &group, sizeof group);
       to = codes + groups.columns;

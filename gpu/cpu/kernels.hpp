@@ -13,7 +13,7 @@ namespace glimmer {
 
 /// Outputs that one panel of packed weights serves.
 inline constexpr std::int64_t panel_width = 16;
-/// Bytes of one block of an f4_pair panel: 16 scales, then 8 x 16 pairs of codes.
+/// Bytes of one block of an f4_pair panel: 16 f8 scales, then codes.
 inline constexpr std::int64_t f4_block_bytes = panel_width + f4_block / 2 * panel_width;
 /// Bytes of one block of an i8 or i4_pair panel: 16 bf16 scales, then codes.
 inline constexpr std::int64_t i8_block_bytes = panel_width * 2 + i8_block * panel_width;
@@ -41,12 +41,6 @@ struct head_row {
   const float* sines = nullptr;
 };
 
-/// Where the scales of a quantised panel lie, and the factor on them; see packing.hpp.
-struct panel_scales {
-  std::int64_t offset = 0;  ///< f8_e4m3: bytes from a panel's begin to its f32 scales
-  scale_rule rule{};        ///< f4_pair
-};
-
 /// How a row of activations is cut into groups that share a scale.
 struct row_groups {
   std::int64_t width = 0;
@@ -57,23 +51,24 @@ struct row_groups {
 /// group.
 struct code_group {
   float scale = 0;
-  std::int32_t sum = 0;  ///< of the codes
+  std::int16_t sums[2] = {};  ///< of the codes in columns 0 and 1 of every four, and in 2 and 3
 };
 inline constexpr std::int64_t code_group_bytes = sizeof(code_group);
 
 /// sums[row, panel * 16 + lane] = fma(x[row, k], w[panel, k, lane], sums...) for k in order: one
-/// chain of fused multiply-adds per output, continued from call to call. For i8 and i4_pair it is a
-/// chain over the groups of columns; see `packed_matrix`.
+/// chain of fused multiply-adds per output, continued from call to call. For f4_pair, i8 and
+/// i4_pair it is a chain over the groups of columns; see `packed_matrix`. What an f4_pair matrix
+/// multiplies and divides its sums by is left to the caller.
 struct matmul_tile {
-  const std::byte* x = nullptr;  ///< rows from k = 0 on: f32; quantised ones for i8 and i4_pair
+  const std::byte* x = nullptr;  ///< rows from k = 0 on: f32, or quantised; see code_columns
   std::int64_t x_stride = 0;     ///< bytes from one row to the next
   std::int64_t rows = 0;
   const std::byte* weights = nullptr;  ///< first panel, see packing.hpp
   std::int64_t panel_bytes = 0;        ///< from one panel to the next
   std::int64_t panels = 0;             ///< 1 .. panels_max
   dtype weight_type = dtype::bf16;
-  panel_scales scales{};
-  std::int64_t k_begin = 0;  ///< a multiple of 128
+  std::int64_t scales_offset = 0;  ///< f8_e4m3: bytes from a panel's begin to its f32 scales
+  std::int64_t k_begin = 0;        ///< a multiple of 128
   std::int64_t k_end = 0;
   float* sums = nullptr;  ///< [rows, sums_stride], 64-byte aligned rows
   std::int64_t sums_stride = 0;

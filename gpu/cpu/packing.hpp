@@ -13,9 +13,15 @@ struct panel_place {
   std::int64_t k = 0;
 };
 
+/// Formats that `pack` makes of wider weights.
+constexpr bool is_grouped(dtype weights) {
+  return weights == dtype::i8 || weights == dtype::i4_pair;
+}
+
 /// Columns of a group in formats whose products quantise the activations as well; 0 in others.
 constexpr std::int64_t code_columns(dtype weights) {
   if (weights == dtype::i8) return i8_block;
+  if (weights == dtype::f4_pair) return f4_block;
   return weights == dtype::i4_pair ? i4_block : 0;
 }
 
@@ -25,11 +31,11 @@ constexpr std::int64_t code_columns(dtype weights) {
 ///     bf16, f8_e4m3  panel [in / 2, 16, 2]: pairs along `in`, so that a shift and a mask widen
 ///                    them; f8 is followed by an f32 scale for each 128 columns (the 16 outputs
 ///                    lie in one block of 128 rows), and padding to 64 bytes
-///     f4_pair        panel [in / 16] of 16 f8 scales [16] and codes [8, 16]: 144 bytes
 ///     i8             panel [in / 64] of 16 bf16 scales and codes [16, 16, 4]: 1056 bytes; four
 ///                    neighbours along `in` lie together, for products of bytes
 ///     i4_pair        panel [in / 32] of 16 bf16 scales and codes [4, 16, 4]: 288 bytes; the lower
 ///                    halves of four bytes are four neighbours, the upper halves the next four
+///     f4_pair        panel [in / 16] of 16 f8 scales and codes [2, 16, 4] likewise: 144 bytes
 ///
 /// `in` is rounded up to even, to whole blocks where there are such, `out` to a multiple of 16;
 /// what lies beyond is never read as a value.
@@ -64,17 +70,8 @@ struct panel_layout {
   }
 };
 
-/// Where two neighbouring codes of an f4_pair panel lie, in bytes; the scale of their block.
-constexpr std::int64_t f4_codes_at(panel_place at) {
-  return at.k / f4_block * f4_block_bytes + panel_width + at.k % f4_block / 2 * panel_width +
-         at.lane;
-}
-constexpr std::int64_t f4_scale_at(panel_place at) {
-  return at.k / f4_block * f4_block_bytes + at.lane;
-}
-
-/// Where a code of an i8 panel, the byte with a code of an i4_pair panel, and their scales lie, in
-/// bytes.
+/// Where a code of an i8 panel, the byte with a code of an i4_pair or an f4_pair panel, and their
+/// scales lie, in bytes.
 constexpr std::int64_t i8_code_at(panel_place at) {
   return at.k / i8_block * i8_block_bytes + 2 * panel_width +
          at.k % i8_block / 4 * (4 * panel_width) + 4 * at.lane + at.k % 4;
@@ -88,6 +85,13 @@ constexpr std::int64_t i4_codes_at(panel_place at) {
 }
 constexpr std::int64_t i4_scale_at(panel_place at) {
   return at.k / i4_block * i4_block_bytes + 2 * at.lane;
+}
+constexpr std::int64_t f4_codes_at(panel_place at) {
+  return at.k / f4_block * f4_block_bytes + panel_width + at.k % f4_block / 8 * (4 * panel_width) +
+         4 * at.lane + at.k % 4;
+}
+constexpr std::int64_t f4_scale_at(panel_place at) {
+  return at.k / f4_block * f4_block_bytes + at.lane;
 }
 
 }  // namespace glimmer

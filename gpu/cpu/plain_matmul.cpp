@@ -19,29 +19,14 @@ float weight_at(const matmul_tile& tile, const std::byte* panel, panel_place at)
   return widen(reinterpret_cast<const W*>(panel)[layout.index(at)]);
 }
 
-template <>
-float weight_at<f8>(const matmul_tile& tile, const std::byte* panel, panel_place at) {
-  const panel_layout layout({.out = panel_width, .in = tile.k_end}, tile.weight_type);
-  float scale = 0;
-  std::memcpy(&scale, panel + tile.scales.offset + at.k / f8_block * 4, sizeof scale);
-  return widen(reinterpret_cast<const f8*>(panel)[layout.index(at)]) * scale;
-}
-
-template <>
-float weight_at<f4_pair>(const matmul_tile& tile, const std::byte* panel, panel_place at) {
-  const auto codes = std::to_integer<std::uint32_t>(panel[f4_codes_at(at)]);
-  const f8 stored{std::to_integer<std::uint8_t>(panel[f4_scale_at(at)])};
-  const float scale = widen(stored) * tile.scales.rule.multiplier / tile.scales.rule.divisor;
-  return widen_f4(at.k % 2 == 0 ? codes & 0xfu : codes >> 4) * scale;
-}
-
 float stored_scale(const std::byte* stored) {
   bf16 scale{};
   std::memcpy(&scale, stored, sizeof scale);
   return widen(scale);
 }
 
-/// A code of an i8 or i4_pair panel and the scale of its group.
+/// A code as a whole number and the scale of its group. Those of f4_pair are doubled, and the scale
+/// is halved.
 std::int32_t code_at(i8, const std::byte* panel, panel_place at) {
   return std::to_integer<std::int8_t>(panel[i8_code_at(at)]);
 }
@@ -51,12 +36,21 @@ std::int32_t code_at(i4_pair, const std::byte* panel, panel_place at) {
   return (at.k % 8 < 4 ? codes & 15 : codes >> 4) - 8;
 }
 
+std::int32_t code_at(f4_pair, const std::byte* panel, panel_place at) {
+  const auto codes = std::to_integer<std::uint32_t>(panel[f4_codes_at(at)]);
+  return static_cast<std::int32_t>(2 * widen_f4(at.k % 8 < 4 ? codes & 15u : codes >> 4));
+}
+
 float scale_at(i8, const std::byte* panel, panel_place at) {
   return stored_scale(panel + i8_scale_at(at));
 }
 
 float scale_at(i4_pair, const std::byte* panel, panel_place at) {
   return stored_scale(panel + i4_scale_at(at));
+}
+
+float scale_at(f4_pair, const std::byte* panel, panel_place at) {
+  return widen(f8{std::to_integer<std::uint8_t>(panel[f4_scale_at(at)])}) / 2;
 }
 
 /// Continues one output's chain over f32 activations.
@@ -68,12 +62,31 @@ float add_products(const matmul_tile& tile, const std::byte* row, const std::byt
   return sum;
 }
 
+/// The same block by block, over codes of f8 in 256ths.
+template <>
+float add_products<f8>(const matmul_tile& tile, const std::byte* row, const std::byte* panel,
+                       panel_place at, float sum) {
+  const auto* const x = reinterpret_cast<const float*>(row);
+  while (at.k < tile.k_end) {
+    float scale = 0;
+    std::memcpy(&scale, panel + tile.scales_offset + at.k / f8_block * 4, sizeof scale);
+    const std::int64_t end = std::min(at.k + f8_block, tile.k_end);
+    float block = 0;
+    for (; at.k < end; ++at.k)
+      block = std::fma(x[at.k], weight_at<f8>(tile, panel, at) / 256, block);
+    sum = std::fma(block, scale * 256, sum);
+  }
+  return sum;
+}
+
+template <class W>
+concept has_codes = std::same_as<W, i8> || std::same_as<W, i4_pair> || std::same_as<W, f4_pair>;
+
 /// The same over quantised activations, group by group.
 template <class W>
-requires(std::same_as<W, i8> ||
-         std::same_as<W, i4_pair>) float add_products(const matmul_tile& tile, const std::byte* row,
-                                                      const std::byte* panel, panel_place at,
-                                                      float sum) {
+requires has_codes<W>
+float add_products(const matmul_tile& tile, const std::byte* row, const std::byte* panel,
+                   panel_place at, float sum) {
   const std::int64_t columns = code_columns(tile.weight_type);
   while (at.k < tile.k_end) {
     code_group group;
@@ -108,7 +121,7 @@ void plain_quantise(std::byte* to, const_elements x, const row_groups& groups) {
         const float code = std::nearbyint(widen(from[k]) / group.scale);
         const auto whole = static_cast<std::int8_t>(std::clamp(code, -127.0f, 127.0f));
         codes[k - begin] = static_cast<std::byte>(whole);
-        group.sum += whole;
+        group.sums[(k - begin) % 4 / 2] += whole;
       }
       std::memcpy(to, &group, sizeof group);
       to = codes + groups.columns;

@@ -11,82 +11,21 @@ namespace {
 struct group_format {
   dtype type = dtype::i8;
   std::int64_t columns = 64;
+
+  coded groups_of(std::int64_t width) const { return {.width = width, .columns = columns}; }
 };
 constexpr group_format formats[] = {{dtype::i8, 64}, {dtype::i4_pair, 32}};
 
-/// One number of a matrix.
-struct code_place {
-  std::int64_t row = 0;
-  std::int64_t k = 0;
-};
-
-/// Rows of whole numbers, and a scale for each group of columns.
-struct coded {
-  std::int64_t width = 0;
-  std::int64_t columns = 0;  ///< of a group
-  std::vector<int> codes;    ///< [rows, width]
-  floats scales;             ///< [rows, groups]
-
-  std::int64_t groups() const { return (width + columns - 1) / columns; }
-  int code(code_place at) const { return codes[static_cast<std::size_t>(at.row * width + at.k)]; }
-  float scale(code_place at) const {
-    return scales[static_cast<std::size_t>(at.row * groups() + at.k / columns)];
-  }
-  double value(code_place at) const {
-    return static_cast<double>(code(at)) * static_cast<double>(scale(at));
-  }
-};
-
-/// Divided by what scale_of(the value farthest from 0) says, and rounded by the C library.
-template <class Scale>
-coded coded_rows(const floats& rows, coded form, int lowest, const Scale& scale_of) {
-  for (std::size_t i = 0; i < rows.size(); i += static_cast<std::size_t>(form.width)) {
-    for (std::int64_t k = 0; k < form.width; k += form.columns) {
-      const auto begin = rows.begin() + static_cast<std::int64_t>(i) + k;
-      const floats group(begin, begin + std::min(form.columns, form.width - k));
-      float extreme = 0;
-      for (const float x : group)
-        if (std::abs(x) > std::abs(extreme)) extreme = x;
-      const float scale = scale_of(extreme);
-      form.scales.push_back(scale);
-      for (const float x : group) {
-        const int code = scale == 0 ? 0 : static_cast<int>(std::nearbyint(x / scale));
-        form.codes.push_back(std::clamp(code, lowest, lowest == -8 ? 7 : 127));
-      }
-    }
-  }
-  return form;
-}
-
 coded coded_weights(const floats& weights, std::int64_t in, const group_format& f) {
-  const coded form{.width = in, .columns = f.columns, .codes = {}, .scales = {}};
+  const coded form = f.groups_of(in);
   if (f.type == dtype::i4_pair)
     return coded_rows(weights, form, -8, [](float x) { return widen(to_bf16(x / -8.0f)); });
   return coded_rows(weights, form, -127,
                     [](float x) { return widen(to_bf16(std::abs(x) / 127.0f)); });
 }
 
-coded coded_activations(const floats& x, std::int64_t in, const group_format& f) {
-  const coded form{.width = in, .columns = f.columns, .codes = {}, .scales = {}};
-  return coded_rows(x, form, -127, [](float a) { return std::abs(a) / 127.0f; });
-}
-
-/// x w^T as the contract states it: one chain over the groups.
-raw_bytes chain_of_groups(const coded& x, const coded& w) {
-  floats sums;
-  for (std::int64_t row = 0; row < std::ssize(x.codes) / x.width; ++row) {
-    for (std::int64_t o = 0; o < std::ssize(w.codes) / w.width; ++o) {
-      float sum = 0;
-      for (std::int64_t begin = 0; begin < w.width; begin += w.columns) {
-        int count = 0;
-        for (std::int64_t k = begin; k < std::min(begin + w.columns, w.width); ++k)
-          count += x.code({row, k}) * w.code({o, k});
-        sum = std::fma(static_cast<float>(count), w.scale({o, begin}) * x.scale({row, begin}), sum);
-      }
-      sums.push_back(sum);
-    }
-  }
-  return rig::encode(sums, dtype::f32);
+raw_bytes rounded_chain(const coded& x, const coded& w) {
+  return rig::encode(chain_of_groups(x, w), dtype::f32);
 }
 
 packed_matrix room_for(rig& r, matrix_extent extent, dtype type) {
@@ -99,18 +38,6 @@ packed_matrix pack(rig& r, const floats& weights, const group_format& f, matrix_
   const packed_matrix w = room_for(r, extent, f.type);
   r.op().pack(r.stream(), w, 0, r.put(weights, {extent.out, extent.in}, dtype::f32));
   return w;
-}
-
-/// Relative RMS of what codes stand for.
-double error_of(const coded& codes, const floats& values) {
-  double error = 0;
-  double size = 0;
-  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
-    const double value = values[static_cast<std::size_t>(i)];
-    error += std::pow(codes.value({i / codes.width, i % codes.width}) - value, 2);
-    size += std::pow(value, 2);
-  }
-  return std::sqrt(error / size);
 }
 
 }  // namespace
@@ -130,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_version_multiplies_the_defined_codes_bit_for_bit) {
           for (const std::int64_t rows : {1, 2, 3, 5, 9, 16}) {
             const floats x = rig::rounded(d.normal(rows * extent.in), type);
             BOOST_TEST((product_bytes(r, r.put(x, {rows, extent.in}, type), w) ==
-                        chain_of_groups(coded_activations(x, extent.in, f), codes)),
+                        rounded_chain(coded_activations(x, f.groups_of(extent.in)), codes)),
                        to_string(f.type) << " out " << extent.out << " in " << extent.in << " rows "
                                          << rows << " of " << to_string(type));
           }
@@ -161,7 +88,7 @@ BOOST_AUTO_TEST_CASE(extreme_codes_neither_saturate_nor_wrap) {
       for (const float size : {1e-45f, 1e-38f, 1.0f, 1e30f}) {
         const floats x = extremes(8 * extent.in, size);
         BOOST_TEST((product_bytes(r, r.put(x, {8, extent.in}, dtype::f32), w) ==
-                    chain_of_groups(coded_activations(x, extent.in, f), codes)),
+                    rounded_chain(coded_activations(x, f.groups_of(extent.in)), codes)),
                    to_string(f.type) << " " << size);
       }
     }
@@ -175,7 +102,7 @@ BOOST_AUTO_TEST_CASE(products_are_those_of_the_values_that_the_codes_stand_for) 
   const floats weights = d.normal(extent.out * extent.in, 0.02f);
   const floats x = rig::rounded(d.normal(6 * extent.in), dtype::bf16);
   for (const group_format& f : formats) {
-    const coded left = coded_activations(x, extent.in, f);
+    const coded left = coded_activations(x, f.groups_of(extent.in));
     const coded right = coded_weights(weights, extent.in, f);
     std::vector<double> expected;
     for (std::int64_t row = 0; row < 6; ++row) {
@@ -203,8 +130,8 @@ BOOST_AUTO_TEST_CASE(weights_of_every_plain_type_are_taken) {
       const packed_matrix w = room_for(r, extent, f.type);
       r.op().pack(r.stream(), w, 0, r.put(weights, {extent.out, extent.in}, type));
       BOOST_TEST(
-          (product_bytes(r, row, w) == chain_of_groups(coded_activations(x, extent.in, f),
-                                                       coded_weights(weights, extent.in, f))));
+          (product_bytes(r, row, w) == rounded_chain(coded_activations(x, f.groups_of(extent.in)),
+                                                     coded_weights(weights, extent.in, f))));
     }
   }
 }
@@ -265,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_error_is_the_documented_one_and_so_is_the_size) {
   for (const group_format& f : formats) {
     const bool eight = f.type == dtype::i8;
     const double of_weights = error_of(coded_weights(weights, extent.in, f), weights);
-    const double of_x = error_of(coded_activations(x, extent.in, f), x);
+    const double of_x = error_of(coded_activations(x, f.groups_of(extent.in)), x);
     BOOST_TEST_MESSAGE(to_string(f.type) << ": relative RMS error of weights " << of_weights
                                          << ", of activations " << of_x);
     BOOST_TEST(std::abs(of_weights / (eight ? 0.0055 : 0.08) - 1) < 0.1, of_weights);

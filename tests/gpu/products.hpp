@@ -28,6 +28,85 @@ inline raw_bytes chain_of(const floats& x, const floats& weights, matrix_extent 
   return rig::encode(sums, dtype::f32);
 }
 
+/// One number of a matrix.
+struct code_place {
+  std::int64_t row = 0;
+  std::int64_t k = 0;
+};
+
+/// Rows of whole numbers, and a scale for each group of columns.
+struct coded {
+  std::int64_t width = 0;
+  std::int64_t columns = 0;  ///< of a group
+  std::vector<int> codes;    ///< [rows, width]
+  floats scales;             ///< [rows, groups]
+
+  std::int64_t groups() const { return (width + columns - 1) / columns; }
+  int code(code_place at) const { return codes[static_cast<std::size_t>(at.row * width + at.k)]; }
+  float scale(code_place at) const {
+    return scales[static_cast<std::size_t>(at.row * groups() + at.k / columns)];
+  }
+  double value(code_place at) const {
+    return static_cast<double>(code(at)) * static_cast<double>(scale(at));
+  }
+};
+
+/// Divided by what scale_of(the value farthest from 0) says, and rounded by the C library.
+template <class Scale>
+coded coded_rows(const floats& rows, coded form, int lowest, const Scale& scale_of) {
+  for (std::size_t i = 0; i < rows.size(); i += static_cast<std::size_t>(form.width)) {
+    for (std::int64_t k = 0; k < form.width; k += form.columns) {
+      const auto begin = rows.begin() + static_cast<std::int64_t>(i) + k;
+      const floats group(begin, begin + std::min(form.columns, form.width - k));
+      float extreme = 0;
+      for (const float x : group)
+        if (std::abs(x) > std::abs(extreme)) extreme = x;
+      const float scale = scale_of(extreme);
+      form.scales.push_back(scale);
+      for (const float x : group) {
+        const int code = scale == 0 ? 0 : static_cast<int>(std::nearbyint(x / scale));
+        form.codes.push_back(std::clamp(code, lowest, lowest == -8 ? 7 : 127));
+      }
+    }
+  }
+  return form;
+}
+
+/// Activations as the contract quantises them, in the groups of an empty `form`.
+inline coded coded_activations(const floats& x, coded form) {
+  return coded_rows(x, std::move(form), -127, [](float a) { return std::abs(a) / 127.0f; });
+}
+
+/// x w^T as the contract states it: one chain over the groups.
+inline floats chain_of_groups(const coded& x, const coded& w) {
+  floats sums;
+  for (std::int64_t row = 0; row < std::ssize(x.codes) / x.width; ++row) {
+    for (std::int64_t o = 0; o < std::ssize(w.codes) / w.width; ++o) {
+      float sum = 0;
+      for (std::int64_t begin = 0; begin < w.width; begin += w.columns) {
+        int count = 0;
+        for (std::int64_t k = begin; k < std::min(begin + w.columns, w.width); ++k)
+          count += x.code({row, k}) * w.code({o, k});
+        sum = std::fma(static_cast<float>(count), w.scale({o, begin}) * x.scale({row, begin}), sum);
+      }
+      sums.push_back(sum);
+    }
+  }
+  return sums;
+}
+
+/// Relative RMS of what codes stand for.
+inline double error_of(const coded& codes, const floats& values) {
+  double error = 0;
+  double size = 0;
+  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
+    const double value = values[static_cast<std::size_t>(i)];
+    error += std::pow(codes.value({i / codes.width, i % codes.width}) - value, 2);
+    size += std::pow(value, 2);
+  }
+  return std::sqrt(error / size);
+}
+
 /// Each of several batch sizes gives every row the bits that it has alone.
 inline void expect_same_bits_alone(rig& r, dice& d, const packed_matrix& w) {
   for (std::int64_t rows = 1; rows <= 33; rows += rows < 14 ? 1 : 19) {

@@ -9,9 +9,11 @@ namespace glimmer {
 namespace {
 
 constexpr std::int64_t whole = 1 << 20;
-const char* const stored[] = {"tiny-fp8", "tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"};
-/// `tiny`, quantised at load: activations are rounded to codes as well.
+/// Activations are rounded to codes in NVFP4's products, and where `tiny` is quantised at load.
+const char* const fours[] = {"tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4"};
 const char* const at_load[] = {"tiny-int8", "tiny-int4"};
+const char* const rounding[] = {"tiny-nvfp4", "tiny-mixed", "tiny-ct-nvfp4", "tiny-int8",
+                                "tiny-int4"};
 const char* const models[] = {"tiny-fp8",      "tiny-nvfp4", "tiny-mixed",
                               "tiny-ct-nvfp4", "tiny-int8",  "tiny-int4"};
 
@@ -47,20 +49,18 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 BOOST_AUTO_TEST_SUITE(quantised_forward_test)
 
 BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_published_reference_on_dequantised_weights) {
-  for (const auto* model : stored) {
-    const auto golden = quantised_golden_of(model);
-    const auto logits = at_positions(run_alone(model, {}, whole), golden);
-    const auto error = largest_difference(logits, golden.logits_f32.values);
-    BOOST_TEST_MESSAGE(model << ": largest difference of a logit " << error);
-    BOOST_TEST(error < 1e-4, model << ": " << error);
-  }
+  const auto golden = quantised_golden_of("tiny-fp8");
+  const auto logits = at_positions(run_alone("tiny-fp8", {}, whole), golden);
+  const auto error = largest_difference(logits, golden.logits_f32.values);
+  BOOST_TEST_MESSAGE("largest difference of a logit " << error);
+  BOOST_TEST(error < 1e-4, error);
 }
 
 /// An activation between two codes goes either way by its last bit, and each such step moves others
 /// in the layers behind. Position 0, a row that sees itself alone, is free of them by luck of its
 /// weights, and shows that the rounding is the same.
 BOOST_AUTO_TEST_CASE(activations_are_rounded_where_the_reference_rounds_them) {
-  for (const auto* model : at_load) {
+  for (const auto* model : rounding) {
     const auto golden = quantised_golden_of(model);
     const auto logits = at_positions(run_alone(model, {}, whole), golden);
     const auto error = relative_rms(logits, golden.logits_f32.values);
@@ -73,15 +73,25 @@ BOOST_AUTO_TEST_CASE(activations_are_rounded_where_the_reference_rounds_them) {
 }
 
 BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_plain_decoder_at_every_position) {
-  for (const auto* model : stored) {
+  const auto tokens = quantised_golden_of("tiny-fp8").tokens;
+  const reference_decoder judge{synthetic_checkpoint("tiny-fp8")};
+  const auto error = largest_difference(run_alone("tiny-fp8", {}, whole), judge.logits(tokens));
+  BOOST_TEST(error < 1e-4, error);
+}
+
+/// As near as two ways to round activations that lie between two codes leave them.
+BOOST_AUTO_TEST_CASE(fp32_logits_of_nvfp4_agree_with_the_plain_decoder_at_every_position) {
+  for (const auto* model : fours) {
     const auto tokens = quantised_golden_of(model).tokens;
     const reference_decoder judge{synthetic_checkpoint(model)};
-    const auto error = largest_difference(run_alone(model, {}, whole), judge.logits(tokens));
-    BOOST_TEST(error < 1e-4, model << ": " << error);
+    const auto error = relative_rms(run_alone(model, {}, whole), judge.logits(tokens));
+    BOOST_TEST_MESSAGE(model << ": relative RMS of f32 logits " << error);
+    BOOST_TEST(error < 0.015, model << ": " << error);
   }
 }
 
-/// One and a half percent, or two and a half where the steps of rounded activations come on top.
+/// One and a half percent, or two and a half where the steps of rounded activations come on top;
+/// those of NVFP4, in smaller groups, leave it at 1.3 to 1.42 %.
 BOOST_AUTO_TEST_CASE(bf16_logits_stay_within_the_bound_of_their_format) {
   for (const auto* model : models) {
     const auto golden = quantised_golden_of(model);

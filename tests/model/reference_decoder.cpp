@@ -20,6 +20,19 @@ double e4m3(double x) {
   return std::clamp(rounded, -448.0, 448.0);
 }
 
+/// What an activation's 8-bit codes stand for, in groups of 16 columns.
+row rounded_to_codes(row x) {
+  for (std::size_t begin = 0; begin < x.size(); begin += 16) {
+    const auto group = std::span{x}.subspan(begin, std::min<std::size_t>(16, x.size() - begin));
+    float most = 0;
+    for (const double v : group) most = std::max(most, static_cast<float>(std::abs(v)));
+    const float scale = most / 127.0f;
+    for (double& v : group)
+      if (scale > 0) v = std::nearbyint(static_cast<float>(v) / scale) * static_cast<double>(scale);
+  }
+  return x;
+}
+
 std::vector<float> widened(const stored_tensor& t) {
   std::vector<float> out(t.count());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -60,9 +73,17 @@ reference_decoder::reference_decoder(const checkpoint& source, cache_rules cache
   for (const auto& e : expected_tensors(source.config)) {
     if (e.of != expected_tensor::part::text) continue;
     const auto matrix = source.matrices.find(e.name.substr(0, e.name.rfind('.')));
+    const bool four_bits =
+        matrix != source.matrices.end() && matrix->second.source() == dtype::f4_pair;
+    if (four_bits) rounding_.insert(e.name);
     weights_.emplace(e.name, matrix == source.matrices.end() ? widened(*source.files.find(e.name))
                                                              : dequantised(matrix->second));
   }
+}
+
+reference_decoder::row reference_decoder::product(const row& x, const std::string& module) const {
+  const auto name = module + ".weight";
+  return linear(rounding_.contains(name) ? rounded_to_codes(x) : x, weight(name));
 }
 
 reference_decoder::rows reference_decoder::embed(std::span<const token_id> tokens,
@@ -142,9 +163,9 @@ reference_decoder::rows reference_decoder::attention(const rows& x, const rows& 
   rows out;
   for (std::size_t t = 0; t < x.size(); ++t) {
     const auto position = cache_.first_position + static_cast<std::int64_t>(t);
-    q.push_back(linear(x[t], weight(prefix + "q_proj.weight")));
-    k.push_back(linear(x[t], weight(prefix + "k_proj.weight")));
-    v.push_back(linear(x[t], weight(prefix + "v_proj.weight")));
+    q.push_back(product(x[t], prefix + "q_proj"));
+    k.push_back(product(x[t], prefix + "k_proj"));
+    v.push_back(product(x[t], prefix + "v_proj"));
     finish(q.back(), position, scale, how);
     finish(k.back(), position, wrong == trap::key_scale_too ? scale : 1.0, how);
     if (cache_.rounds_to_e4m3) {
@@ -152,11 +173,11 @@ reference_decoder::rows reference_decoder::attention(const rows& x, const rows& 
       std::ranges::transform(v.back(), v.back().begin(), e4m3);
     }
     auto o = attend(q, k, v, window, wrong);
-    const auto g = linear(gate_input[t], weight(prefix + "gate_proj.weight"));
+    const auto g = product(gate_input[t], prefix + "gate_proj");
     for (std::size_t i = 0; i < o.size(); ++i) {
       if (wrong != trap::no_gate) o[i] *= sigmoid(g[i]);
     }
-    out.push_back(linear(o, weight(prefix + "o_proj.weight")));
+    out.push_back(product(o, prefix + "o_proj"));
   }
   return out;
 }
@@ -165,10 +186,10 @@ reference_decoder::rows reference_decoder::mlp(const rows& x, std::int64_t layer
   const auto prefix = "model.language_model.layers." + std::to_string(layer) + ".mlp.";
   rows out;
   for (const auto& r : x) {
-    auto gate = linear(r, weight(prefix + "gate_proj.weight"));
-    const auto up = linear(r, weight(prefix + "up_proj.weight"));
+    auto gate = product(r, prefix + "gate_proj");
+    const auto up = product(r, prefix + "up_proj");
     for (std::size_t i = 0; i < gate.size(); ++i) gate[i] *= sigmoid(gate[i]) * up[i];
-    out.push_back(linear(gate, weight(prefix + "down_proj.weight")));
+    out.push_back(product(gate, prefix + "down_proj"));
   }
   return out;
 }
@@ -205,7 +226,7 @@ std::vector<float> reference_decoder::logits(std::span<const token_id> tokens, t
   for (const auto& r : h) {
     const double offset = wrong == trap::centred_final_norm ? 1.0 : 0.0;
     const auto y = normed(r, config_.norm_eps, &weight("model.language_model.norm.weight"), offset);
-    for (const double z : linear(y, weight("lm_head.weight"))) {
+    for (const double z : product(y, "lm_head")) {
       const double scaled = multiplier * z;
       out.push_back(
           static_cast<float>(wrong == trap::no_cap ? scaled : cap * std::tanh(scaled / cap)));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,8 @@ class reference_decoder {
   using weights = std::vector<float>;
 
   const weights& weight(const std::string& name) const { return weights_.at(name); }
+  /// x W^T; x goes through codes of 8 bits where W is NVFP4, as it does in the engine.
+  row product(const row& x, const std::string& module) const;
   rows embed(std::span<const token_id> tokens, trap wrong) const;
   rows attention(const rows& x, const rows& gate_input, std::int64_t layer, trap wrong) const;
   rows mlp(const rows& x, std::int64_t layer) const;
@@ -67,6 +70,7 @@ class reference_decoder {
   text_config config_;
   cache_rules cache_;
   std::map<std::string, weights> weights_;
+  std::set<std::string> rounding_;  ///< weights that are NVFP4
 };
 
 }  // namespace glimmer

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/formats.*: quantised weights and what they are in float32; and what the
-published reference computes with the quantised synthetic checkpoints, dequantised here. Where the
-engine quantises at load, the inputs of those matrices are quantised here as well.
+published reference computes with the quantised synthetic checkpoints, dequantised here. Inputs of
+matrices that are NVFP4 or quantised at load are quantised here as they are in the engine.
 
 Usage: format_fixtures.py MAKE_CHECKPOINT OUT_FOLDER
 
@@ -95,13 +95,21 @@ def is_matrix(module):
                                    and "language_model" in module)
 
 
+def input_columns(tensors, module, format_of):
+    """Columns of the groups in which the engine quantises a matrix's inputs; 0: it does not."""
+    if f"{module}.weight_packed" in tensors or f"{module}.weight_scale_2" in tensors:
+        return 16
+    return formats.COLUMNS[format_of(module)] if format_of and is_matrix(module) else 0
+
+
 def write_plain(folder, plain, format_of):
-    """The checkpoint with every weight in float32, quantised before if there is a format."""
+    """The checkpoint with every weight in float32, quantised before if there is a format. Gives its
+    configuration and the groups of columns of each module's inputs."""
     tensors = {}
     with safe_open(folder / "model.safetensors", "pt") as file:
         for name in file.keys():
             tensors[name] = file.get_tensor(name)
-    out = {}
+    out, columns = {}, {}
     for name, tensor in tensors.items():
         if name.endswith(ENDINGS):
             continue
@@ -110,6 +118,7 @@ def write_plain(folder, plain, format_of):
             tensor = torch.from_numpy(dequantised(tensors, module).copy())
             if format_of and is_matrix(module):
                 tensor = torch.from_numpy(format_of(module)(tensor.numpy()))
+            columns[module] = input_columns(tensors, module, format_of)
             name = module + ".weight"
         out[name] = tensor.float().contiguous()
     plain.mkdir()
@@ -117,21 +126,20 @@ def write_plain(folder, plain, format_of):
     config.pop("quantization_config", None)
     (plain / "config.json").write_text(json.dumps(config))
     save_file(out, plain / "model.safetensors", {"format": "pt"})
-    return config
+    return config, columns
 
 
-def quantise_inputs(model, plain, format_of):
-    """Each matrix that is quantised at load sees its activations rounded likewise."""
+def quantise_inputs(model, columns_of):
+    """Matrices see their activations rounded in groups of columns."""
     def before(columns):
         def rounded(_module, inputs):
             rows = inputs[0].reshape(-1, inputs[0].shape[-1]).numpy()
             return torch.from_numpy(formats.activations(rows, columns)).view_as(inputs[0])
         return rounded
     modules = dict(model.named_modules())
-    with safe_open(plain / "model.safetensors", "pt") as file:
-        names = [name.removesuffix(".weight") for name in file.keys()]
-    for name in filter(is_matrix, names):
-        modules[name].register_forward_pre_hook(before(formats.COLUMNS[format_of(name)]))
+    for name, columns in columns_of.items():
+        if columns:
+            modules[name].register_forward_pre_hook(before(columns))
 
 
 def model_logits(tool, name):
@@ -139,13 +147,12 @@ def model_logits(tool, name):
         folder = Path(temporary) / name
         recipe, format_of = AT_LOAD.get(name, (name, None))
         subprocess.run([tool, recipe, folder], check=True)
-        config = write_plain(folder, Path(temporary) / "plain", format_of)
+        config, columns = write_plain(folder, Path(temporary) / "plain", format_of)
         base = config["text_config"]["bos_token_id"]
         drawn = (weights.draws("prompt " + name, TOKENS) + 1.0) / 2.0 * base
         tokens = [base] + [int(t) for t in drawn[1:]]
         model = reference.load(Path(temporary) / "plain", torch.float32)
-        if format_of:
-            quantise_inputs(model, Path(temporary) / "plain", format_of)
+        quantise_inputs(model, columns)
         logits, _ = reference.run(model, tokens)
         return tokens, np.ascontiguousarray(logits[POSITIONS])
 
