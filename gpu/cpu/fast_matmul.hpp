@@ -155,10 +155,11 @@ template <class L, class W, int Rows, int Panels>
       add_pair<L, stored>(sums, x, pair, terms);
     }
   };
-  constexpr std::int64_t step = std::is_same_v<W, f8> ? f8_columns : 2;
   std::int64_t k = range.begin;
-  for (; k + step <= range.end; k += step) add({.begin = k, .end = k + step});
-  if (k < range.end) add({.begin = k, .end = range.end});
+  if constexpr (std::is_same_v<W, f8>)
+    for (; k + f8_columns <= range.end; k += f8_columns) add({.begin = k, .end = k + f8_columns});
+  for (; k + 2 <= range.end; k += 2) add({.begin = k, .end = k + 2});
+  if (k < range.end) add({.begin = k, .end = k + 1});
 }
 
 /// Where the sums of one output's row and panel lie.
@@ -193,17 +194,21 @@ void multiply_block(const matmul_tile& t, block_corner at) {
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
       for (int p = 0; p < Panels; ++p) sums[r][p] = L::zero();
+    float scale[Panels];  // asked for now, for they lie far away
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) {
+      const std::byte* const panel = t.weights + (at.panel + p) * t.panel_bytes;
+      __builtin_memcpy(&scale[p], panel + t.scales_offset + k / f8_block * 4, sizeof(float));
+    }
+    asm("" : "+m"(scale));
     const std::int64_t end = t.k_end - k < f8_block ? t.k_end : k + f8_block;
     add_range<L, W>(sums, t, at, {.begin = k, .end = end});
 #pragma GCC unroll 8
     for (int p = 0; p < Panels; ++p) {
-      const std::byte* const panel = t.weights + (at.panel + p) * t.panel_bytes;
-      float scale;
-      __builtin_memcpy(&scale, panel + t.scales_offset + k / f8_block * 4, sizeof scale);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         float* const to = sums_at(t, {.row = at.row + r, .panel = at.panel + p});
-        L::fma(sums[r][p], L::all(scale * 256), L::load(to, all_lanes{})).store(to, all_lanes{});
+        L::fma(sums[r][p], L::all(scale[p] * 256), L::load(to, all_lanes{})).store(to, all_lanes{});
       }
     }
   }
