@@ -28,9 +28,12 @@ STAGES = [
     Stage("what is hardest", 22.0, 999, 0.3, 6, 3, 170,
           dict(copy=1, capital=0.7, fact=0.7, talk=0.7, remember=1, tool=6, pick=1, result=1,
                arithmetic=6, no_tool=1, parallel=6, json=1.5, needle=0.5)),
-    Stage("all of it", 1e9, 999, 0.3, 6, 3, 170,
+    Stage("all of it", 25.5, 999, 0.3, 6, 3, 170,
           dict(copy=1.5, capital=2, fact=1.5, talk=1, remember=1, tool=5, pick=0.5, result=0.5,
                arithmetic=6, no_tool=1, parallel=4, json=1.5, needle=1)),
+    Stage("and pictures", 1e9, 999, 0.3, 6, 3, 170,
+          dict(copy=1.5, capital=1.5, fact=1, talk=1, remember=1, tool=4, pick=0.5, result=0.5,
+               arithmetic=6, no_tool=1, parallel=4, json=1.5, needle=1, picture=10)),
 ]
 TOOL_SKILLS = ("tool", "pick", "result", "no_tool", "parallel")
 # What follows a list of tools again and again: choosing is learnt per choice, not per list.
@@ -44,9 +47,11 @@ def stage_at(million_tokens):
 
 
 class Conversations:
-    """Draws whole conversations: a list of turns and the text in front of them."""
+    """Draws whole conversations: a list of turns and the text in front of them; without
+    `pictures` only such as need no eyes."""
 
-    def __init__(self, seed, held_out=False):
+    def __init__(self, seed, held_out=False, pictures=True):
+        self.pictures = pictures
         self.tasks = Tasks(seed, held_out)
         self.random = self.tasks.random
 
@@ -60,6 +65,9 @@ class Conversations:
         tasks = self.tasks
         if skill == "remember":
             return list(tasks.remember(strength))
+        if skill == "picture":
+            return tasks.look(strength, self.random.choice([1, 1, 2, 3]),
+                              self.random.randint(1, 4))
         if skill == "needle":
             return [tasks.needle(strength, filler)]
         if skill == "pick":
@@ -90,15 +98,18 @@ class Conversations:
         return head, turns
 
     def draw(self, million_tokens):
-        """A training conversation as one text."""
+        """-> a training conversation as one text, and the pixels of its pictures."""
         stage = stage_at(million_tokens)
-        names, weights = zip(*stage.weights.items())
+        names, weights = zip(*((name, weight) for name, weight in stage.weights.items()
+                               if self.pictures or name != "picture"))
         skills = self.random.choices(names, weights, k=self.random.choice([1, 2, 2, 3, 4]))
         with_tools = [skill for skill in skills if skill in TOOL_SKILLS]
         if with_tools and self.random.random() < 0.6:
             more = self.random.randint(0, 7) if million_tokens > 1.5 else 0
             skills = with_tools + self.random.choices(list(CHOICES), CHOICES.values(), k=more)
-        if "needle" in skills:
-            skills = ["needle"]  # alone: it may be as long as all others together
+        for alone in ("needle", "picture"):  # long, and one set of pictures a conversation
+            if alone in skills:
+                skills = [alone]
         head, turns = self.of_skills(skills, self.random.choice(STRENGTHS), stage)
-        return head + "".join(turn.ask + prompt.GENERATE + turn.write for turn in turns)
+        text = head + "".join(turn.ask + prompt.GENERATE + turn.write for turn in turns)
+        return text, [pixels for turn in turns for pixels in turn.pixels]

@@ -26,7 +26,7 @@ from score import SAMPLING, SKILLS, prompts_of
 from tasks import STRENGTHS
 from tokens import Vocabulary
 
-BLOCK, TAPS, LAYERS, WINDOW = 16, (1, 3, 5), 2, 128
+BLOCK, TAPS, LAYERS, WINDOW = 16, (1, 3, 5), 4, 128
 HEADS, KV_HEADS, DIM, INTERMEDIATE = 4, 2, 32, 576
 MASK_TOKEN = tokenizing.BASE + 100  # a reserved token that no text contains
 THETA, EPS = 500000.0, 1e-5
@@ -110,12 +110,16 @@ class Encoder(nn.Module):
 
 
 class Head(nn.Module):
-    """Parameters carry the published names."""
+    """Parameters carry the published names. Layers begin as if they were not there: a head of fewer
+    goes on with more."""
 
     def __init__(self, hidden):
         super().__init__()
         self.encoder, self.norm = Encoder(hidden), Norm(hidden)
         self.layers = nn.ModuleList(Layer(hidden) for _ in range(LAYERS))
+        for layer in self.layers:
+            nn.init.zeros_(layer.self_attn.o_proj.weight)
+            nn.init.zeros_(layer.mlp.down_proj.weight)
 
     def matrices(self):
         return [p for p in self.parameters() if p.dim() == 2]
@@ -189,7 +193,7 @@ def training_prompts(conversations, count):
 def written_by_hand(vocabulary, conversations, count):
     """The same of training conversations, some turns of each: what the target was taught to write is
     nearly what it writes, and costs nothing."""
-    drawn = vocabulary.encode_all([conversations.draw(LATE) for _ in range(count)])
+    drawn = vocabulary.encode_all([conversations.draw(LATE)[0] for _ in range(count)])
     samples = [sample for sample in drawn if len(sample) <= LONGEST]
     ids = torch.zeros(len(samples), max(map(len, samples)), dtype=torch.long)
     spans = []
@@ -254,7 +258,9 @@ def read(folder, hidden):
     head = Head(hidden)
     if (folder / "model.safetensors").exists():
         tensors = load_file(folder / "model.safetensors")
-        head.load_state_dict({name: t.float() for name, t in tensors.items()})
+        _, unknown = head.load_state_dict({name: t.float() for name, t in tensors.items()},
+                                          strict=False)
+        assert not unknown, unknown
     return head
 
 
@@ -266,7 +272,8 @@ def train(folder, minutes, seed=1):
     vocabulary = Vocabulary(folder / "tokenizer.json")
     head = read(folder / "assistant", target.shape.hidden)
     optimizer = Optimizer(head)
-    conversations, choose = Conversations(seed * 7_000_003), random.Random(seed)
+    conversations = Conversations(seed * 7_000_003, pictures=False)
+    choose = random.Random(seed)
     begin, step, smooth = time.monotonic(), 0, None
     while (progress := (time.monotonic() - begin) / (60 * minutes)) < 1:
         if step % 6:
@@ -314,7 +321,7 @@ def emitted_per_round(head, target, vocabulary, count):
     """Accepted drafts + 1, averaged over the rounds of greedy decoding of held-out prompts."""
     rounds = emitted = 0
     for skill in SKILLS:
-        texts = [text for _, text, _ in prompts_of(skill, count)]
+        texts = [item.prompt for item in prompts_of(skill, count)]
         ids, spans = written_by_target(target, vocabulary, texts, None, 0)
         features = features_of(target, ids)
         for row, begin, end in spans:

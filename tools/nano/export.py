@@ -1,7 +1,6 @@
 """Writes and reads models/glimmer-nano: a Hugging Face folder with the published tensor names."""
 
 import json
-import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import tokens as tokenizing
+import vision
 from network import MATRICES, PRODUCTS, Glimmer, Shape
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,10 +20,13 @@ NORMS = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layerno
 PUBLISHED = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj",
              "gate": "self_attn.gate_proj", "o": "self_attn.o_proj", "mlp_gate": "mlp.gate_proj",
              "mlp_up": "mlp.up_proj", "mlp_down": "mlp.down_proj"}
-VISION = dict(hidden_size=48, num_hidden_layers=6, num_attention_heads=3, intermediate_size=280,
-              patch_size=14, patch_temporal=2, merge_size=2, pos_emb_height=4, pos_emb_width=4,
-              hidden_act="gelu", layer_norm_eps=1e-5, max_position_embeddings=16)
-PROJECTOR = 128
+TOWER = "model.vision_tower"
+SEEN = {"q": "attn.q_proj", "k": "attn.k_proj", "v": "attn.v_proj", "proj": "attn.proj",
+        "fc1": "mlp.fc1", "fc2": "mlp.fc2"}
+SEEN_ONCE = {"patch": f"{TOWER}.patch_embedder.patch_embedding",
+             "positions": f"{TOWER}.patch_embedder.position_embedding_table",
+             "adapt_1": "model.vision_adapter.fc1", "adapt_2": "model.vision_adapter.fc2",
+             "project": "model.vision_projection"}
 # A model that has only imitated is as unsure as its texts are varied; one trained on outcomes, as the
 # release is, is not. All logits of the exported model are twice those of the trained one: at
 # temperature 1 it samples as the trained one would at 1/2.
@@ -46,16 +49,14 @@ def config(shape):
         rope_parameters=dict(rope_type="default", rope_theta=shape.theta),
         layer_rope_theta=[0 if f else shape.theta for f in full],
         layer_types=["full_attention" if f else "sliding_attention" for f in full])
-    layers = VISION["num_hidden_layers"]
-    vision = dict(model_type="muse_glimmer_vision", **VISION,
-                  rope_parameters=dict(rope_type="default", rope_theta=10000.0),
-                  layer_types=["full_attention" if (i + 1) % 4 == 0 or i == layers - 1
-                               else "window_attention" for i in range(layers)])
+    tower = dict(model_type="muse_glimmer_vision", **vision.CONFIG,
+                 rope_parameters=dict(rope_type="default", rope_theta=vision.THETA),
+                 layer_types=["full_attention" if vision.is_full(layer) else "window_attention"
+                              for layer in range(vision.LAYERS)])
     return dict(architectures=["MuseGlimmerForConditionalGeneration"], model_type="muse_glimmer",
                 dtype="bfloat16", image_token_id=base + 92, video_token_id=base + 91,
-                out_hidden_size=VISION["hidden_size"] * VISION["merge_size"] ** 2,
-                projector_hidden_size=PROJECTOR, projector_hidden_act="gelu",
-                text_config=text, vision_config=vision)
+                out_hidden_size=4 * vision.WIDTH, projector_hidden_size=vision.PROJECTOR,
+                projector_hidden_act="gelu", text_config=text, vision_config=tower)
 
 
 def generation_config():
@@ -98,42 +99,18 @@ def stacked(tensors, shape):
     return {name: tensor.float() for name, tensor in out.items()}
 
 
-def linear(out, name, size, generator):
-    rows, columns = size
-    out[f"{name}.weight"] = torch.randn(rows, columns, generator=generator) / math.sqrt(columns)
-    out[f"{name}.bias"] = torch.zeros(rows)
-
-
-def layer_norm(out, name, width):
-    out[f"{name}.weight"], out[f"{name}.bias"] = torch.ones(width), torch.zeros(width)
-
-
-def vision_tensors(shape, seed=11):
-    """Tower and projector as they start: random, until images are trained."""
-    generator, out = torch.Generator().manual_seed(seed), {}
-    width, inner, tower = VISION["hidden_size"], VISION["intermediate_size"], "model.vision_tower"
-    patch = 3 * VISION["patch_temporal"] * VISION["patch_size"] ** 2
-
-    def matrix(rows, columns):
-        return torch.randn(rows, columns, generator=generator) / math.sqrt(columns)
-    out[f"{tower}.patch_embedder.patch_embedding.weight"] = matrix(width, patch)
-    positions = VISION["pos_emb_height"] * VISION["pos_emb_width"]
-    out[f"{tower}.patch_embedder.position_embedding_table.weight"] = 0.5 * torch.randn(
-        positions, width, generator=generator)
-    layer_norm(out, f"{tower}.ln_pre", width)
-    layer_norm(out, f"{tower}.ln_post", width)
-    for index in range(VISION["num_hidden_layers"]):
-        place = f"{tower}.layers.{index}"
-        layer_norm(out, f"{place}.norm1", width)
-        layer_norm(out, f"{place}.norm2", width)
-        for name in ("q_proj", "k_proj", "v_proj", "proj"):
-            linear(out, f"{place}.attn.{name}", (width, width), generator)
-        linear(out, f"{place}.mlp.fc1", (inner, width), generator)
-        linear(out, f"{place}.mlp.fc2", (width, inner), generator)
-    merged = width * VISION["merge_size"] ** 2
-    out["model.vision_adapter.fc1.weight"] = matrix(PROJECTOR, merged)
-    out["model.vision_adapter.fc2.weight"] = matrix(PROJECTOR, PROJECTOR)
-    out["model.vision_projection.weight"] = matrix(shape.hidden, PROJECTOR)
+def vision_names():
+    """Published name of each of the tower's tensors -> our name and the place in its stack."""
+    out = {f"{published}.weight": (name, ()) for name, published in SEEN_ONCE.items()}
+    for part, end in (("", "weight"), ("_bias", "bias")):
+        for which, name in enumerate(("ln_pre", "ln_post")):
+            out[f"{TOWER}.{name}.{end}"] = f"ends{part}", (which,)
+        for layer in range(vision.LAYERS):
+            place = f"{TOWER}.layers.{layer}"
+            for which, name in enumerate(("norm1", "norm2")):
+                out[f"{place}.{name}.{end}"] = f"norms{part}", (layer, which)
+            for name, published in SEEN.items():
+                out[f"{place}.{published}.{end}"] = f"{name}{part}", (layer,)
     return out
 
 
@@ -141,14 +118,17 @@ def write_json(path, value):
     path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 
 
-def write(folder, weights, shape, tokens):
-    """All files but tokenizer.json and the model card; `weights` are our stacked names."""
+def write(folder, weights, seeing, shape, tokens):
+    """All files but tokenizer.json and the model card; `weights` of the decoder and `seeing` of the
+    tower have our stacked names."""
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", config(replace(shape, sharpness=SHARPNESS)))
     write_json(folder / "generation_config.json", generation_config())
     write_json(folder / "tokenizer_config.json", tokenizer_config())
     shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")
-    tensors = {**text_tensors(weights, shape), **vision_tensors(shape)}
+    tensors = text_tensors(weights, shape)
+    tensors |= {published: seeing[name][place] for published, (name, place) in
+                vision_names().items()}
     tensors = {name: t.to(torch.bfloat16).contiguous().clone() for name, t in tensors.items()}
     save_file(tensors, folder / "model.safetensors",
               metadata={"format": "pt", "tokens_seen": str(tokens)})
@@ -167,3 +147,11 @@ def read(folder, dtype=PRODUCTS):
     with safe_open(folder / "model.safetensors", "pt") as file:
         tokens = int(file.metadata()["tokens_seen"])
     return model, tokens
+
+
+def read_vision(folder, shape):
+    tensors, tower = load_file(folder / "model.safetensors"), vision.Vision(shape.hidden)
+    with torch.no_grad():
+        for published, (name, place) in vision_names().items():
+            getattr(tower, name)[place] = tensors[published].float()
+    return tower

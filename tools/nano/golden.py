@@ -28,15 +28,15 @@ def write(folder, file):
     turns = []
     for skill in SKILLS:
         items = list(prompts_of(skill, PER_SKILL))
-        prompts = [vocabulary.encode(text) for _, text, _ in items]
-        for (_, _, turn), ids, written in zip(
+        prompts = [vocabulary.encode(item.prompt) for item in items]
+        for item, ids, written in zip(
                 items, prompts, generate(model, prompts, vocabulary.stops, MOST)):
             row = torch.tensor([ids + written])
             rounds = draft.rounds_of(head, model, row, draft.features_of(model, row),
                                      (len(ids), row.shape[1]))
             turns.append(dict(skill=skill, prompt=ids, written=written, rounds=rounds,
-                              right=vocabulary.decode(written) == turn.write))
-        turns[-PER_SKILL]["text"] = items[0][1]
+                              right=vocabulary.decode(written) == item.turn.write))
+        turns[-PER_SKILL]["text"] = items[0].prompt
     fixture = dict(tokens_seen=tokens, base=BASE, turns=turns)
     file.write_text(json.dumps(fixture, separators=(",", ":")) + "\n")
 

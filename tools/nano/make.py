@@ -1,10 +1,11 @@
 """Makes glimmer-nano: make.py [STAGE...] [--minutes M] [--work FOLDER] [--smoke]
 
-Stages, in this order; without names all of them run, and each goes on from what lies on disk:
+Stages, in this order; each goes on from what lies on disk, and a name may be given again. Without
+names all of them run, `train` three times: seven hours on two cores.
 
   tokenizer  writes tokenizer.json (kept if it exists: weights belong to it)
   train      M minutes of training, 110 unless said; goes on from WORK/state.pt or the
-             exported model
+             exported model; five minutes of it the tower alone, before the first pictures
   cool       the same for M / 3 minutes with falling rates, for weights that are to be kept
   export     averaged weights, in bfloat16, and every other file of the folder
   draft      M / 3 minutes of training of the draft head on what the exported model writes
@@ -36,6 +37,8 @@ import train
 from network import Shape
 
 STAGES = ["tokenizer", "train", "cool", "export", "draft", "golden", "check", "score", "card"]
+WHOLE = [STAGES[0], *["train"] * 3, *STAGES[2:]]
+SMOKE_HURRY = 120  # the curriculum of 30 million tokens within the smoke run's quarter million
 
 
 def make_tokenizer(run):
@@ -45,16 +48,17 @@ def make_tokenizer(run):
 
 
 def make_training(run):
-    train.train(run.work, run.folder, run.minutes)
+    train.train(run.work, run.folder, run.minutes, hurry=run.hurry)
 
 
 def make_cooling(run):
-    train.train(run.work, run.folder, run.minutes / 3, cool=True, seed=2)
+    train.train(run.work, run.folder, run.minutes / 3, cool=True, seed=2, hurry=run.hurry)
 
 
 def make_export(run):
     state = torch.load(run.work / "state.pt")
-    export.write(run.folder, state["average"], Shape(**state["shape"]), state["tokens"])
+    export.write(run.folder, state["average"], state["vision"], Shape(**state["shape"]),
+                 state["tokens"])
     print(f"exported after {state['tokens'] / 1e6:.2f}M tokens to {run.folder}")
 
 
@@ -95,17 +99,18 @@ def main():
     parser.add_argument("--folder", type=Path, default=export.FOLDER)
     parser.add_argument("--smoke", action="store_true")
     run = parser.parse_args()
+    run.hurry = SMOKE_HURRY if run.smoke else 1
     unknown = set(run.stages) - set(STAGES)
     if unknown:
         parser.error(f"unknown stage {', '.join(sorted(unknown))}")
     if run.smoke:
-        run.minutes, run.count = 4, 8
+        run.minutes, run.count = 1.5, 8
         run.work = run.work / "smoke"
         run.folder = run.work / "glimmer-nano"
     run.work.mkdir(parents=True, exist_ok=True)
     makers = dict(zip(STAGES, [make_tokenizer, make_training, make_cooling, make_export,
                                make_draft, make_golden, make_check, make_score, make_card]))
-    for stage in run.stages or STAGES:
+    for stage in run.stages or WHOLE:
         begin = time.monotonic()
         print(f"-- {stage}", flush=True)
         makers[stage](run)

@@ -33,6 +33,7 @@ class Shape:
     qk_scale: float = 3.87
     cap: float = 20.0
     sharpness: float = 1.0  # all logits times this, cap included
+    patch: int = 2012  # token whose rows come from pictures
 
     def is_full(self, layer):
         """Every fourth layer, counted from the last, sees everything and has no positions."""
@@ -180,10 +181,11 @@ class Glimmer(nn.Module):
         mixed = mixed.permute(0, 2, 4, 1, 3, 5).reshape(batch, chunks * window, heads * dim)
         return mixed[:, :tokens]
 
-    def hidden(self, ids, positions=None, cache=None, taps=None):
+    def hidden(self, ids, positions=None, cache=None, taps=None, seen=None):
         """[batch, tokens, hidden] behind the final norm. With a cache, rows are appended to it at
         `positions` [batch, tokens]; without, sequences start at 0 and are padded on the right.
-        `taps`, a dictionary, receives the residual stream behind each of its keys' layers."""
+        `taps`, a dictionary, receives the residual stream behind each of its keys' layers. `seen`
+        [rows, hidden] stands, in order, where ids are patches."""
         s, (batch, tokens) = self.shape, ids.shape
         if positions is None:
             positions = torch.arange(tokens)[None]
@@ -192,7 +194,10 @@ class Glimmer(nn.Module):
         cos, sin = self.rotation(positions)
         if cache is not None:
             full, sliding = self.masks(positions)
-        h = rms(F.embedding(ids, self.embedding), None, EPS)
+        rows = F.embedding(ids, self.embedding)
+        if seen is not None:
+            rows = rows.masked_scatter((ids == s.patch)[..., None], seen)
+        h = rms(rows, None, EPS)
         for layer, of_layer in enumerate(zip(*weights)):
             q_w, k_w, v_w, gate_w, o_w, mlp_gate_w, up_w, down_w = of_layer
             before, after, before_mlp, after_mlp = norms[layer]
@@ -239,8 +244,9 @@ def choose(logits, sampling, generator):
 
 
 @torch.no_grad()
-def generate(model, prompts, stops, most=256, sampling=None, seed=1):
-    """Continues token lists; -> the new tokens of each, the stop token included."""
+def generate(model, prompts, stops, most=256, sampling=None, seed=1, seen=None):
+    """Continues token lists; -> the new tokens of each, the stop token included. `seen`: the rows of
+    all pictures in the prompts."""
     lengths = torch.tensor([len(p) for p in prompts])
     longest, batch = int(lengths.max()), len(prompts)
     ids = torch.zeros(batch, longest, dtype=torch.long)
@@ -248,7 +254,7 @@ def generate(model, prompts, stops, most=256, sampling=None, seed=1):
         ids[row, :len(tokens)] = torch.tensor(tokens)
     generator = torch.Generator().manual_seed(seed)
     cache = Cache(model.shape, batch, longest + most, model.dtype)
-    y = model.hidden(ids, torch.arange(longest)[None].expand(batch, -1), cache)
+    y = model.hidden(ids, torch.arange(longest)[None].expand(batch, -1), cache, seen=seen)
     chosen = choose(model.logits(y[torch.arange(batch), lengths - 1]), sampling, generator)
     out, active, positions = [[] for _ in prompts], torch.arange(batch), lengths.clone()
     for _ in range(most):

@@ -33,6 +33,16 @@ class Optimizer:
             lr=ADAM_RATE, betas=(0.9, 0.98), eps=1e-10)
         self.average = {name: p.detach().clone() for name, p in model.named_parameters()}
 
+    def state(self):
+        return dict(weights=self.model.state_dict(), average=self.average, momenta=self.momenta,
+                    adam=self.adam.state_dict(), steps=self.steps)
+
+    def restore(self, state):
+        self.model.load_state_dict(state["weights"])
+        self.average, self.momenta, self.steps = (
+            state[name] for name in ("average", "momenta", "steps"))
+        self.adam.load_state_dict(state["adam"])
+
     @torch.no_grad()
     def step(self, share):
         """One update at `share` of the full rates; the first steps warm up."""

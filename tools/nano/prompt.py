@@ -109,6 +109,11 @@ def user(text):
     return f"{START}user{MESSAGE}{text}{EOT}"
 
 
+def image(rows):
+    """A picture's place in a message."""
+    return f"<|image_start|>{'<|patch|>' * rows}<|image_end|>"
+
+
 def tool_output(name, text):
     return f'{START}tool {name}{MESSAGE}<tool_output name="{name}">\n{text}\n</tool_output>{EOT}'
 

@@ -9,6 +9,7 @@ import argparse
 import json
 import re
 import time
+from collections import namedtuple
 from pathlib import Path
 
 import torch
@@ -21,13 +22,15 @@ from tasks import STRENGTHS
 from tokens import Vocabulary
 
 SAMPLING = (1.0, 64, 0.95)  # temperature, top-k, top-p
-TOKENS_AT_ONCE = 24_000
+TOKENS_AT_ONCE, MOST = 24_000, 320
 SKILLS = {  # skill -> the conversation in whose last turn it shows
     "capitals": ["capital"], "facts": ["fact"], "talk": ["talk"], "copy": ["copy"],
     "arithmetic": ["arithmetic"], "tool": ["tool"], "parallel": ["parallel"],
     "result": ["result"], "memory": ["remember"], "no_tool": ["tool", "no_tool"],
     "json": ["json"], "needle": ["needle"],
 }
+SEEING = {"images": ["picture"]}  # what needs eyes is scored here only
+Item = namedtuple("Item", "strength prompt turn pixels")
 BODY = re.compile(r" to=([A-Za-z0-9_.-]+)" + re.escape(prompt.MESSAGE) + r"((?:.|\n)*)")
 CALL = re.compile(r'<atem:function_calls>\n<atem:invoke name="([^"]+)">\n'
                   r'((?:<atem:parameter name="[^"]+">(?:.|\n)*?</atem:parameter>\n)*)'
@@ -80,31 +83,39 @@ def same_json(text, want):
 
 
 def prompts_of(skill, count, seed=99):
-    """-> (strength, prompt text, turn) of held-out conversations."""
+    """-> items of held-out conversations."""
     conversations = Conversations(seed, held_out=True)
     for number in range(count):
         strength = STRENGTHS[number % 4]
-        head, turns = conversations.of_skills(SKILLS[skill], strength, STAGES[-1])
+        head, turns = conversations.of_skills({**SKILLS, **SEEING}[skill], strength, STAGES[-1])
         for turn in turns[:-1]:
             head += turn.ask + prompt.GENERATE + turn.write
-        yield strength, head + turns[-1].ask + prompt.GENERATE, turns[-1]
+        pixels = [picture for turn in turns for picture in turn.pixels]
+        yield Item(strength, head + turns[-1].ask + prompt.GENERATE, turns[-1], pixels)
+
+
+def rows_of(tower, items):
+    """Rows of all pictures of some items, in order; None without any."""
+    pixels = [picture for item in items for picture in item.pixels]
+    return tower(pixels) if pixels else None
 
 
 @torch.no_grad()
-def forced(model, vocabulary, count, batch=16):
+def forced(model, tower, vocabulary, count, batch=16):
     """skill -> share of right tokens, share of whole turns right."""
     scores = {}
-    for skill in SKILLS:
-        rows = [(vocabulary.encode(text), vocabulary.encode(turn.write))
-                for _, text, turn in prompts_of(skill, count)]
-        rows.sort(key=lambda row: len(row[0]) + len(row[1]))
+    for skill in (*SKILLS, *SEEING):
+        items = sorted(prompts_of(skill, count),
+                       key=lambda item: len(item.prompt) + len(item.turn.write))
         hits = total = whole = 0
         for begin in range(0, count, batch):
-            part = rows[begin:begin + batch]
+            these = items[begin:begin + batch]
+            part = [(vocabulary.encode(item.prompt), vocabulary.encode(item.turn.write))
+                    for item in these]
             ids = torch.zeros(len(part), max(len(a) + len(b) for a, b in part), dtype=torch.long)
             for row, (before, written) in enumerate(part):
                 ids[row, :len(before) + len(written)] = torch.tensor(before + written)
-            y = model.hidden(ids)
+            y = model.hidden(ids, seen=rows_of(tower, these))
             for row, (before, written) in enumerate(part):
                 span = y[row, len(before) - 1:len(before) + len(written) - 1]
                 right = model.logits(span).argmax(-1) == torch.tensor(written)
@@ -114,21 +125,32 @@ def forced(model, vocabulary, count, batch=16):
     return scores
 
 
-def sampled(model, vocabulary, count, show=0, greedy=False):
-    """skill -> share right and share of proper turns; and mean reasoning length by strength."""
+def writer(model, tower, vocabulary, sampling):
+    """Writes turns with this folder's implementation."""
+    @torch.no_grad()
+    def write(items, seed):
+        prompts = [vocabulary.encode(item.prompt) for item in items]
+        return generate(model, prompts, vocabulary.stops, MOST, sampling, seed,
+                        rows_of(tower, items))
+    return write
+
+
+def judged(write, skills, vocabulary, count, show=0):
+    """skill -> share right and share of proper turns; and mean reasoning length by strength.
+    `write`: items and a seed -> the tokens of each turn."""
     scores, lengths = {}, {strength: [] for strength in STRENGTHS}
-    for skill in SKILLS:
-        items = sorted(prompts_of(skill, count), key=lambda item: len(item[1]))
-        prompts = [vocabulary.encode(text) for _, text, _ in items]
+
+    def tokens(item):
+        return len(vocabulary.encode(item.prompt))
+    for skill in skills:
+        items = sorted(prompts_of(skill, count), key=lambda item: len(item.prompt))
         right = proper = begin = 0
         while begin < count:
             size = 64  # fewer of long ones: their masks are dense
-            while size > 8 and size * len(prompts[min(begin + size, count) - 1]) > TOKENS_AT_ONCE:
+            while size > 8 and size * tokens(items[min(begin + size, count) - 1]) > TOKENS_AT_ONCE:
                 size //= 2
             part, begin = items[begin:begin + size], begin + size
-            written = generate(model, prompts[begin - size:begin], vocabulary.stops, 320,
-                               None if greedy else SAMPLING, seed=begin)
-            for (strength, _, turn), ids in zip(part, written):
+            for (strength, _, turn, _), ids in zip(part, write(part, begin)):
                 text = vocabulary.decode(ids)
                 reading = Reading(text)
                 proper += reading.proper
@@ -144,11 +166,13 @@ def sampled(model, vocabulary, count, show=0, greedy=False):
 
 def score(folder, count, only_forced=False, show=0):
     model, tokens = export.read(folder)
+    tower = export.read_vision(folder, model.shape)
     vocabulary = Vocabulary(folder / "tokenizer.json")
     result = {"tokens_seen": tokens, "count": count}
-    result["forced"] = forced(model, vocabulary, count)
+    result["forced"] = forced(model, tower, vocabulary, count)
     if not only_forced:
-        result["sampled"], result["reasoning"] = sampled(model, vocabulary, count, show)
+        result["sampled"], result["reasoning"] = judged(
+            writer(model, tower, vocabulary, SAMPLING), [*SKILLS, *SEEING], vocabulary, count, show)
         rows = result["sampled"].values()
         result["format"] = sum(row["format"] for row in rows) / len(rows)
         result["format_turns"] = count * len(rows)

@@ -3,14 +3,17 @@ scored by."""
 
 from collections import namedtuple
 
+import pictures
 import prompt
 import words
 from material import Material, with_article
+from vision import CELL
 
 STRENGTHS = ["low", "medium", "high", "xhigh"]
 
-# ask: prompt text up to `<|start|>assistant`; write: the turn; skill and want: for the score.
-Turn = namedtuple("Turn", "ask write skill want")
+# ask: prompt text up to `<|start|>assistant`; write: the turn; skill and want: for the score;
+# pixels: of the pictures in `ask`, in order.
+Turn = namedtuple("Turn", "ask write skill want pixels", defaults=[()])
 
 SMALL_TALK = [
     (["Hello!", "Hi.", "Hello", "hi", "Good morning.", "Hey there!"],
@@ -175,6 +178,76 @@ class Tasks(Material):
                                         (3, f"It says that the code is {value}.")])
         return Turn(prompt.user(ask), prompt.turn(thought, [
             prompt.answer(f"The secret code of {key} is {value}.")]), "needle", value)
+
+    # ---- seeing
+
+    def picture(self):
+        return pictures.draw(self.random, *self.fenced(lambda: pictures.plan(self.random)))
+
+    def picture_question(self, things, number, strength):
+        """A question about one picture, the `number`th if there are several (else 0): its text, the
+        turn that answers, and the answer. Every thought reads the picture aloud, shape by shape: up
+        to the one that is asked for, or, where shapes are to be counted, with the count so far
+        behind each. What the question names comes last, so that the sign that tells whether this is
+        it stands right behind the word."""
+        where = f"picture {number}" if number else "the picture"
+        colours, shapes = ([thing[part] for thing in things] for part in (0, 1))
+        colour, shape = self.random.choice(list(zip(colours, shapes)))
+        kinds = ["all", "shapes", "colours"]
+        kinds += ["colour"] * 2 * (shapes.count(shape) == 1)
+        kinds += ["shape"] * 2 * (colours.count(colour) == 1)
+        kind, counted, last = self.random.choice(kinds), None, len(things)
+        if kind == "colour":
+            ask = self.random.choice(["What colour is the {} in {}?", "{} in {}: which colour?"])
+            ask, want, last = ask.format(shape, where), colour, shapes.index(shape) + 1
+            reply = f"The {shape} is {colour}."
+        elif kind == "shape":
+            ask = self.random.choice(["What is {} in {}?", "Which shape in {1} is {0}?"])
+            ask, want, last = ask.format(colour, where), shape, colours.index(colour) + 1
+            reply = f"The {shape} is {colour}."
+        elif kind == "all":
+            ask = self.random.choice(["What is in {}?", "Describe {}.", "What do you see in {}?"])
+            ask = ask.format(where)
+            want = ", ".join(f"{n} {c} {s}" for n, (c, s, _) in enumerate(things, 1))
+            reply = f"{want}."
+        else:
+            if self.chance(0.15):
+                colour, shape = (self.random.choice(list(of))
+                                 for of in (pictures.COLOURS, pictures.SHAPES))
+            of = int(kind == "shapes")
+            counted = (colour, shape)[of]
+            ask = self.random.choice(["How often is {} in {}?", "How many times {} in {}?",
+                                      "Count: {}, in {}."])
+            ask, want = ask.format(counted, where), str((shapes if of else colours).count(counted))
+            reply = f"I see {counted} {want} times."
+        read, count = [], 0
+        for n, (c, s, _) in enumerate(things[:last], 1):
+            count += counted in (c, s)
+            named = f"{s} {c}" if kind in ("shape", "colours") else f"{c} {s}"
+            read.append(f"{n} {named}" + (f" {count}" if counted else ""))
+        read = ", ".join(read) + "."
+        thought = self.think(strength, [(1, "I look."), (0, read), (2, f"They ask about {where}."),
+                                        (3, f"Once more: {read}")])
+        return ask, prompt.turn(thought, [prompt.answer(reply)]), want
+
+    def look(self, strength, count, questions):
+        """Turns about `count` pictures that the first of them shows."""
+        shown = [self.picture() for _ in range(count)]
+        sizes = [[side // CELL for side in picture.pixels.shape[:2]] for picture in shown]
+        marks = [prompt.image(down * across) for down, across in sizes]
+        if count > 1:
+            marks = [f"Picture {n}: {mark}\n" for n, mark in enumerate(marks, 1)]
+        turns = []
+        for number in range(questions):
+            which = self.random.randrange(count)
+            ask, write, want = self.picture_question(
+                shown[which].things, which + 1 if count > 1 else 0, strength)
+            if number == 0:
+                first = self.chance(0.5) or count > 1
+                ask = "".join(marks) + ask if first else ask + "".join(marks)
+            turns.append(Turn(prompt.user(ask), write, "images", want,
+                              tuple(p.pixels for p in shown) if number == 0 else ()))
+        return turns
 
     # ---- tools
 

@@ -28,7 +28,7 @@ def sample_texts(count):
     conversations = Conversations(seed=7)
     for number in range(count):
         stage = STAGES[number % len(STAGES)]
-        text = conversations.draw(min(stage.until, 1e6) - 1e-6)
+        text, _ = conversations.draw(min(stage.until, 1e6) - 1e-6)
         for phrase in (prompt.ABOUT_TOOLS, prompt.CALL_EXAMPLE):
             text = text.replace(phrase, "\n")
         yield re.sub(r"<\|[a-z_]+\|>", "\n", text)

@@ -1,4 +1,4 @@
-"""Trains the text decoder: train.py WORK_FOLDER MINUTES [--cool] [--seed N]
+"""Trains the decoder, on text and on pictures: train.py WORK_FOLDER MINUTES [--cool] [--seed N]
 
 Goes on from WORK_FOLDER/state.pt, or, when that is missing, from the exported model, or from
 nothing. `--cool` lets the rates fall over the last third of the time, for weights to be exported.
@@ -14,14 +14,17 @@ import torch
 import torch.nn.functional as F
 
 import export
+import look
 from curriculum import Conversations, stage_at
 from network import Glimmer, Shape
 from optimizer import Optimizer
 from tokens import Vocabulary
+from vision import Vision
 
 EARLY_BATCH, BATCH, LONGEST, DRAW = 1500, 3000, 2400, 192  # tokens, tokens, tokens, texts
-EARLY_TOKENS = 1_000_000
+EARLY = 1.0  # million tokens
 SAVE_SECONDS, REPORT_SECONDS = 180, 20
+LOOK_SECONDS = 600  # of learning to name what pictures show, before the first conversation has any
 
 
 def pad(samples, vocabulary):
@@ -35,22 +38,25 @@ def pad(samples, vocabulary):
     return ids, marks
 
 
-def batches(conversations, vocabulary, tokens_seen):
-    """Endless batches of conversations of like length: no packing, so nothing leaks."""
+def batches(conversations, vocabulary, million_tokens):
+    """Endless batches of conversations of like length, and their pictures: no packing, so nothing
+    leaks."""
     while True:
-        texts = [conversations.draw(tokens_seen() / 1e6) for _ in range(DRAW)]
-        samples = sorted((s[:LONGEST] for s in vocabulary.encode_all(texts)), key=len)
-        most = EARLY_BATCH if tokens_seen() < EARLY_TOKENS else BATCH
+        texts, pixels = zip(*(conversations.draw(million_tokens()) for _ in range(DRAW)))
+        encoded = (sample[:LONGEST] for sample in vocabulary.encode_all(list(texts)))
+        samples = sorted(zip(encoded, pixels), key=lambda sample: len(sample[0]))
+        most = EARLY_BATCH if million_tokens() < EARLY else BATCH
         groups, group = [], []
         for sample in samples:
-            if group and len(sample) * (len(group) + 1) > most:
+            if group and len(sample[0]) * (len(group) + 1) > most:
                 groups.append(group)
                 group = []
             group.append(sample)
         groups.append(group)
         conversations.random.shuffle(groups)
         for group in groups:
-            yield pad(group, vocabulary)
+            ids, pictures = zip(*group)
+            yield *pad(ids, vocabulary), [picture for of_one in pictures for picture in of_one]
 
 
 class Threads:
@@ -75,73 +81,83 @@ class Threads:
             torch.set_num_threads(1 if busy - own > 0.4 * seconds else 2)
 
 
-def save(work, model, optimizer, tokens):
-    state = dict(shape=model.description(), weights=model.state_dict(), tokens=tokens,
-                 average=optimizer.average, momenta=optimizer.momenta,
-                 adam=optimizer.adam.state_dict(), steps=optimizer.steps)
+def save(work, decoder, vision, tokens):
+    """`decoder`: an optimizer with its module."""
+    state = dict(shape=decoder.model.description(), tokens=tokens, **decoder.state(),
+                 vision=vision.state_dict())
     torch.save(state, work / "state.pt.new")
     (work / "state.pt.new").rename(work / "state.pt")
 
 
 def load(work, folder):
-    """-> model, optimizer, tokens seen so far."""
+    """-> an optimizer of the decoder, the vision tower, tokens seen so far."""
     path = work / "state.pt"
     if path.exists():
         state = torch.load(path)
-        model = Glimmer(Shape(**state["shape"]))
-        model.load_state_dict(state["weights"])
-        optimizer = Optimizer(model)
-        optimizer.average, optimizer.momenta = state["average"], state["momenta"]
-        optimizer.adam.load_state_dict(state["adam"])
-        optimizer.steps = state["steps"]
-        return model, optimizer, state["tokens"]
+        shape = Shape(**state["shape"])
+        decoder, vision = Optimizer(Glimmer(shape)), Vision(shape.hidden)
+        decoder.restore(state)
+        vision.load_state_dict(state["vision"])
+        return decoder, vision, state["tokens"]
     if (folder / "model.safetensors").exists():
         model, tokens = export.read(folder)
         model.shape = replace(model.shape, sharpness=1.0)
-        return model, Optimizer(model), tokens
-    model = Glimmer(Shape())
-    return model, Optimizer(model), 0
+        return Optimizer(model), export.read_vision(folder, model.shape), tokens
+    shape = Shape()
+    return Optimizer(Glimmer(shape)), Vision(shape.hidden), 0
 
 
-def loss_of(model, ids, marks):
-    y = model.hidden(ids)[:, :-1][marks[:, 1:]]
+def loss_of(model, vision, ids, marks, pictures, straight):
+    """What the tower says is taken as it is: trained with the decoder it forgot shapes and order, as
+    long as the decoder only used colours."""
+    with torch.no_grad():
+        seen = vision(pictures, straight) if pictures else None
+    y = model.hidden(ids, seen=seen)[:, :-1][marks[:, 1:]]
     return F.cross_entropy(model.logits(y), ids[:, 1:][marks[:, 1:]])
 
 
-def report(tokens, loss, speed, left):
-    print(f"{tokens / 1e6:.3f}M tokens, stage \"{stage_at(tokens / 1e6).name}\", loss {loss:.4f}, "
+def report(tokens, stage, loss, speed, left):
+    print(f"{tokens / 1e6:.3f}M tokens, stage \"{stage.name}\", loss {loss:.4f}, "
           f"{speed:.0f} tokens/s, {torch.get_num_threads()} threads, {left / 60:.1f} min left",
           flush=True)
 
 
-def train(work, folder, minutes, cool=False, seed=1):
+def train(work, folder, minutes, cool=False, seed=1, hurry=1):
+    """The curriculum counts every token as `hurry`."""
     work.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
-    model, optimizer, tokens = load(work, folder)
+    decoder, vision, tokens = load(work, folder)
+    model = decoder.model
+
+    def counted():
+        return tokens * hurry / 1e6
     vocabulary = Vocabulary(folder / "tokenizer.json")
+    if "picture" in stage_at(counted()).weights and not vision.is_trained():
+        look.train(vision, model.embedding, vocabulary, min(LOOK_SECONDS, 30 * minutes))
+        save(work, decoder, vision, tokens)
     conversations = Conversations(seed * 1_000_003 + tokens)  # never the same texts again
     threads, begin = Threads(), time.monotonic()
     reported, saved, since, smooth = begin, begin, 0, None
-    for ids, marks in batches(conversations, vocabulary, lambda: tokens):
+    for ids, marks, pictures in batches(conversations, vocabulary, counted):
         now = time.monotonic()
         progress = (now - begin) / (60 * minutes)
         if progress >= 1:
             break
-        loss = loss_of(model, ids, marks)
+        loss = loss_of(model, vision, ids, marks, pictures, straight=decoder.steps % 2 == 1)
         loss.backward()
-        optimizer.step(1.0 if not cool or progress < 0.67 else max(0.03, 3 * (1 - progress)))
+        decoder.step(1.0 if not cool or progress < 0.67 else max(0.03, 3 * (1 - progress)))
         threads.adapt()
         tokens, since = tokens + ids.numel(), since + ids.numel()
         smooth = loss.item() if smooth is None else 0.95 * smooth + 0.05 * loss.item()
         if now - reported > REPORT_SECONDS:
-            report(tokens, smooth, since / (now - reported), begin + 60 * minutes - now)
+            report(tokens, stage_at(counted()), smooth, since / (now - reported),
+                   begin + 60 * minutes - now)
             reported, since = now, 0
         if now - saved > SAVE_SECONDS:
-            save(work, model, optimizer, tokens)
+            save(work, decoder, vision, tokens)
             saved = now
-    save(work, model, optimizer, tokens)
-    return model, optimizer, tokens
+    save(work, decoder, vision, tokens)
 
 
 def main():
