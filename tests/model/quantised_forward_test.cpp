@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(activations_are_rounded_where_the_reference_rounds_them) {
     const auto logits = at_positions(run_alone(model, {}, whole), golden);
     const auto error = relative_rms(logits, golden.logits_f32.values);
     BOOST_TEST_MESSAGE(model << ": relative RMS of f32 logits " << error);
-    BOOST_TEST(error < 0.015, model << ": " << error);
+    BOOST_TEST(error < 0.01, model << ": " << error);
     BOOST_REQUIRE(golden.positions.front() == 0);
     const auto first = golden.logits_f32.part(0);
     BOOST_TEST(relative_rms(std::span{logits}.first(first.size()), first) < 1e-5, model);
@@ -79,14 +79,14 @@ BOOST_AUTO_TEST_CASE(fp32_logits_agree_with_the_plain_decoder_at_every_position)
   BOOST_TEST(error < 1e-4, error);
 }
 
-/// As near as two ways to round activations that lie between two codes leave them.
+/// As near as two ways to round activations that lie between two codes leave them: 0.03 to 0.7 %.
 BOOST_AUTO_TEST_CASE(fp32_logits_of_nvfp4_agree_with_the_plain_decoder_at_every_position) {
   for (const auto* model : fours) {
     const auto tokens = quantised_golden_of(model).tokens;
     const reference_decoder judge{synthetic_checkpoint(model)};
     const auto error = relative_rms(run_alone(model, {}, whole), judge.logits(tokens));
     BOOST_TEST_MESSAGE(model << ": relative RMS of f32 logits " << error);
-    BOOST_TEST(error < 0.015, model << ": " << error);
+    BOOST_TEST(error < 0.01, model << ": " << error);
   }
 }
 

@@ -1,7 +1,7 @@
 """Makes glimmer-nano: make.py [STAGE...] [--minutes M] [--work FOLDER] [--smoke]
 
 Stages, in this order; each goes on from what lies on disk, and a name may be given again. Without
-names all of them run, `train` three times: seven hours on two cores.
+names all of them run, `train` three times: eight hours on two cores.
 
   tokenizer  writes tokenizer.json (kept if it exists: weights belong to it)
   train      M minutes of training, 110 unless said; goes on from WORK/state.pt or the

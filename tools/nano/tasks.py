@@ -199,17 +199,16 @@ class Tasks(Material):
         kind, counted, last = self.random.choice(kinds), None, len(things)
         if kind == "colour":
             ask = self.random.choice(["What colour is the {} in {}?", "{} in {}: which colour?"])
-            ask, want, last = ask.format(shape, where), colour, shapes.index(shape) + 1
+            ask, last = ask.format(shape, where), shapes.index(shape) + 1
             reply = f"The {shape} is {colour}."
         elif kind == "shape":
             ask = self.random.choice(["What is {} in {}?", "Which shape in {1} is {0}?"])
-            ask, want, last = ask.format(colour, where), shape, colours.index(colour) + 1
+            ask, last = ask.format(colour, where), colours.index(colour) + 1
             reply = f"The {shape} is {colour}."
         elif kind == "all":
             ask = self.random.choice(["What is in {}?", "Describe {}.", "What do you see in {}?"])
             ask = ask.format(where)
-            want = ", ".join(f"{n} {c} {s}" for n, (c, s, _) in enumerate(things, 1))
-            reply = f"{want}."
+            reply = ", ".join(f"{n} {c} {s}" for n, (c, s, _) in enumerate(things, 1)) + "."
         else:
             if self.chance(0.15):
                 colour, shape = (self.random.choice(list(of))
@@ -218,8 +217,8 @@ class Tasks(Material):
             counted = (colour, shape)[of]
             ask = self.random.choice(["How often is {} in {}?", "How many times {} in {}?",
                                       "Count: {}, in {}."])
-            ask, want = ask.format(counted, where), str((shapes if of else colours).count(counted))
-            reply = f"I see {counted} {want} times."
+            ask = ask.format(counted, where)
+            reply = f"I see {counted} {(colours, shapes)[of].count(counted)} times."
         read, count = [], 0
         for n, (c, s, _) in enumerate(things[:last], 1):
             count += counted in (c, s)
@@ -228,7 +227,7 @@ class Tasks(Material):
         read = ", ".join(read) + "."
         thought = self.think(strength, [(1, "I look."), (0, read), (2, f"They ask about {where}."),
                                         (3, f"Once more: {read}")])
-        return ask, prompt.turn(thought, [prompt.answer(reply)]), want
+        return ask, prompt.turn(thought, [prompt.answer(reply)]), reply
 
     def look(self, strength, count, questions):
         """Turns about `count` pictures that the first of them shows."""
