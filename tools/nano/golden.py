@@ -20,14 +20,14 @@ from tokens import BASE, Vocabulary
 PER_SKILL, MOST = 17, 160
 
 
-def write(folder, file):
+def write(folder, file, per_skill=PER_SKILL):
     torch.set_num_threads(1)
     model, tokens = export.read(folder, torch.float32)
     vocabulary = Vocabulary(folder / "tokenizer.json")
     head = draft.read(folder / "assistant", model.shape.hidden)
     turns = []
     for skill in SKILLS:
-        items = list(prompts_of(skill, PER_SKILL))
+        items = list(prompts_of(skill, per_skill))
         prompts = [vocabulary.encode(item.prompt) for item in items]
         for item, ids, written in zip(
                 items, prompts, generate(model, prompts, vocabulary.stops, MOST)):
@@ -36,7 +36,7 @@ def write(folder, file):
                                      (len(ids), row.shape[1]))
             turns.append(dict(skill=skill, prompt=ids, written=written, rounds=rounds,
                               right=vocabulary.decode(written) == item.turn.write))
-        turns[-PER_SKILL]["text"] = items[0].prompt
+        turns[-per_skill]["text"] = items[0].prompt
     fixture = dict(tokens_seen=tokens, base=BASE, turns=turns)
     file.write_text(json.dumps(fixture, separators=(",", ":")) + "\n")
 

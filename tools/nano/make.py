@@ -67,8 +67,10 @@ def make_draft(run):
 
 
 def make_golden(run):
-    golden.write(run.folder, run.work / "nano.json" if run.smoke
-                 else export.ROOT / "tests" / "golden" / "nano.json")
+    if run.smoke:
+        golden.write(run.folder, run.work / "nano.json", per_skill=1)
+    else:
+        golden.write(run.folder, export.ROOT / "tests" / "golden" / "nano.json")
 
 
 def make_check(run):
