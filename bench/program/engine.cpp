@@ -227,8 +227,7 @@ result<void> measure_model(const command_line& line, report& out) {
   const auto home = open_cpu_device(*settings);
   if (!home) return fail(home.error());
   const auto roof = measure_roofline(**home, plan->how);
-  out.row("measured: " + (*home)->info().name,
-          {{"gb_per_s", roof.bytes_per_second * 1e-9}, {"gflops", roof.flops_per_second * 1e-9}});
+  out.row("measured: " + (*home)->info().name, roof.figures());
 
   auto engine = offline_engine::load(line.plain()[0], *settings);
   if (!engine) return fail(engine.error());

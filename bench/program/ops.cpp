@@ -199,8 +199,7 @@ int run_ops(words arguments) {
   bench_stage stage{std::move(*home)};
   report out{line->is_set("json") ? report::form::json : report::form::table, "ops"};
   const auto roof = measure_roofline(stage.home(), plan->how);
-  out.row("measured: " + stage.home().info().name,
-          {{"gb_per_s", roof.bytes_per_second * 1e-9}, {"gflops", roof.flops_per_second * 1e-9}});
+  out.row("measured: " + stage.home().info().name, roof.figures());
   ops_bench{stage, out, roof, std::move(*plan)}.run();
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/program/statistics.hpp"
+#include "gpu/cpu/cpu_device.hpp"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -79,7 +80,73 @@ void plain_read(const std::byte* from, std::size_t bytes, float* sink) {
   for (const auto& sum : sums) *sink += _mm512_cvtss_f32(sum);
   return chains * 16;
 }
+
+[[gnu::target("avx512f,avx512vnni")]] std::int64_t vnni_fuse(std::int64_t rounds, float* sink) {
+  __m512i sums[chains];
+  for (auto& sum : sums) sum = _mm512_setzero_si512();
+  const __m512i bytes = _mm512_set1_epi32(static_cast<int>(rounds));
+  for (std::int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 12
+    for (int c = 0; c < chains; ++c) sums[c] = _mm512_dpbusd_epi32(sums[c], bytes, bytes);
+  for (const auto& sum : sums)
+    *sink += static_cast<float>(_mm512_cvtsi512_si32(sum));
+  return chains * 64;
+}
+
+/// Eight tiles of 16 rows of 64 bytes: sums in four, factors in the others. As the processor reads
+/// it.
+struct alignas(64) whole_tiles {
+  std::uint8_t palette_and_start[16] = {1};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+[[gnu::target("amx-tile,amx-bf16")]] std::int64_t tile_pairs_fuse(std::int64_t rounds, float*) {
+  const whole_tiles shape;
+  asm volatile("ldtilecfg %0" ::"m"(shape));
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_release();
+  return std::int64_t{4} * 16 * 16 * 32;
+}
+
+[[gnu::target("amx-tile,amx-int8")]] std::int64_t tile_bytes_fuse(std::int64_t rounds, float*) {
+  const whole_tiles shape;
+  asm volatile("ldtilecfg %0" ::"m"(shape));
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    _tile_dpbssd(0, 4, 6);
+    _tile_dpbssd(1, 4, 7);
+    _tile_dpbssd(2, 5, 6);
+    _tile_dpbssd(3, 5, 7);
+  }
+  _tile_release();
+  return std::int64_t{4} * 16 * 16 * 64;
+}
 #endif
+
+/// A unit for short numbers, and where its peak is told; null where the processor has none.
+struct unit_probe {
+  std::int64_t (*fuse)(std::int64_t rounds, float* sink);
+  double roofline::*peak;
+};
+
+std::vector<unit_probe> units() {
+  std::vector<unit_probe> found;
+#if defined(__x86_64__)
+  const auto sets = available_instruction_sets();
+  const auto has = [&](instruction_set set) { return std::ranges::find(sets, set) != sets.end(); };
+  if (has(instruction_set::avx512vnni)) found.push_back({vnni_fuse, &roofline::vnni_per_second});
+  if (has(instruction_set::amx)) {
+    found.push_back({tile_pairs_fuse, &roofline::tile_pairs_per_second});
+    found.push_back({tile_bytes_fuse, &roofline::tile_bytes_per_second});
+  }
+#endif
+  return found;
+}
 
 probe fastest_probe() {
 #if defined(__x86_64__)
@@ -93,6 +160,7 @@ probe fastest_probe() {
 /// So much that no cache holds a part worth mentioning.
 constexpr std::size_t read_bytes = std::size_t{512} << 20;
 constexpr std::int64_t fuse_rounds = 2'000'000;
+constexpr std::int64_t unit_rounds = 1'000'000;
 /// Pieces a thread takes one after another, so that a thread that is held up holds up less.
 constexpr std::size_t pieces_a_thread = 8;
 
@@ -104,6 +172,17 @@ double roofline::seconds(const work& w) const {
 
 bool roofline::memory_binds(const work& w) const {
   return w.bytes / bytes_per_second > w.flops / flops_per_second;
+}
+
+std::vector<figure> roofline::figures() const {
+  std::vector<figure> all{{"gb_per_s", bytes_per_second * 1e-9},
+                          {"gflops", flops_per_second * 1e-9}};
+  if (vnni_per_second > 0) all.push_back({"vnni_gops", vnni_per_second * 1e-9});
+  if (tile_pairs_per_second > 0) {
+    all.push_back({"tile_bf16_gflops", tile_pairs_per_second * 1e-9});
+    all.push_back({"tile_i8_gops", tile_bytes_per_second * 1e-9});
+  }
+  return all;
 }
 
 roofline measure_roofline(device& home, const measuring& how) {
@@ -118,6 +197,23 @@ roofline measure_roofline(device& home, const measuring& how) {
   home.for_each(pieces, [&](std::size_t i) {
     std::fill_n(memory + i * share, share, static_cast<std::byte>(i));
   });
+  // Multiply-adds a second of all threads, each 2 operations.
+  const auto fused = [&](auto fuse, std::int64_t rounds) {
+    std::int64_t each = 0;
+    const double took = how.clock.seconds_of([&] {
+      home.for_each(pieces, [&](std::size_t i) {
+        const auto count = fuse(rounds, &sinks[i * 16]);
+        if (i == 0) each = count;
+      });
+    });
+    return 2.0 * static_cast<double>(each * rounds) * static_cast<double>(pieces) / took;
+  };
+  roofline roof;
+  for (const unit_probe& unit : units()) {
+    std::vector<double> peak;
+    for (int run = 0; run < how.runs; ++run) peak.push_back(fused(unit.fuse, unit_rounds));
+    roof.*unit.peak = median(peak);
+  }
   std::vector<double> bandwidth;
   std::vector<double> peak;
   for (int run = 0; run < how.runs; ++run) {
@@ -126,17 +222,11 @@ roofline measure_roofline(device& home, const measuring& how) {
                     [&](std::size_t i) { use.read(memory + i * share, share, &sinks[i * 16]); });
     });
     bandwidth.push_back(static_cast<double>(share * pieces) / reading);
-    std::int64_t each = 0;
-    const double fusing = how.clock.seconds_of([&] {
-      home.for_each(pieces, [&](std::size_t i) {
-        const auto floats = use.fuse(fuse_rounds, &sinks[i * 16]);
-        if (i == 0) each = floats;
-      });
-    });
-    peak.push_back(2.0 * static_cast<double>(each) * fuse_rounds * static_cast<double>(pieces) /
-                   fusing);
+    peak.push_back(fused(use.fuse, fuse_rounds));
   }
-  return {.bytes_per_second = median(bandwidth), .flops_per_second = median(peak)};
+  roof.bytes_per_second = median(bandwidth);
+  roof.flops_per_second = median(peak);
+  return roof;
 }
 
 }  // namespace glimmer

@@ -9,14 +9,94 @@ namespace glimmer {
 
 namespace {
 
+__m256i eight_words(const void* x) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(x));
+}
+
+/// Products of bytes: four neighbours along the columns of 16 outputs each. Sums are two words or
+/// one number of 32 bits.
+struct bytes_avx2 {
+  struct codes {
+    __m256i a;
+    __m256i b;
+  };
+  static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+  static constexpr std::int64_t rows_max = 4;
+  /// What makes a code a byte without a sign.
+  static constexpr int offset(i8) { return 0; }
+  static constexpr int offset(i4_pair) { return 8; }
+  static constexpr int offset(f4_pair) { return 12; }
+  static codes none() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  static codes load(i8, const std::byte* x) { return {eight_words(x), eight_words(x + 32)}; }
+  /// The same four for every output.
+  static codes all(const std::byte* four) {
+    int bits;
+    __builtin_memcpy(&bits, four, sizeof bits);
+    return {_mm256_set1_epi32(bits), _mm256_set1_epi32(bits)};
+  }
+  /// The lower and the upper halves of bytes, 0 .. 15.
+  static __m256i low_halves_of(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+  static codes low(i4_pair, const std::byte* x) {
+    return {low_halves_of(eight_words(x)), low_halves_of(eight_words(x + 32))};
+  }
+  static codes high(i4_pair, const std::byte* x) {
+    return {low_halves_of(_mm256_srli_epi16(eight_words(x), 4)),
+            low_halves_of(_mm256_srli_epi16(eight_words(x + 32), 4))};
+  }
+  /// E2M1 codes, doubled, + 12.
+  static codes doubled_f4(const codes& halves) {
+    const __m256i table = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+    return {_mm256_shuffle_epi8(table, halves.a), _mm256_shuffle_epi8(table, halves.b)};
+  }
+  static codes low(f4_pair, const std::byte* x) { return doubled_f4(low(i4_pair{}, x)); }
+  static codes high(f4_pair, const std::byte* x) { return doubled_f4(high(i4_pair{}, x)); }
+  /// The same words times a factor.
+  static codes times(const codes& same, int factor) {
+    const __m256i words = _mm256_mullo_epi16(same.a, _mm256_set1_epi16(static_cast<short>(factor)));
+    return {words, words};
+  }
+  /// Sums stay in their registers: gathered into trees, as compilers like to, they would not fit.
+  static void keep(__m256i& sums) { asm("" : "+x"(sums)); }
+  /// |w| * (x with the sign of w): words of two products stay within 2 * 127 * 127, so nothing
+  /// saturates.
+  static void add(i8, __m256i& sums, __m256i w, __m256i x) {
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
+    sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    keep(sums);
+  }
+  /// In words: two products of 24 * 127 at most do not saturate.
+  static void add(i4_pair, __m256i& sums, __m256i w, __m256i x) {
+    sums = _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    keep(sums);
+  }
+  static void add(f4_pair, __m256i& sums, __m256i w, __m256i x) { add(i4_pair{}, sums, w, x); }
+  template <class W>
+  static void add_products(W format, codes& sums, const codes& w, const codes& x) {
+    add(format, sums.a, w.a, x.a);
+    add(format, sums.b, w.b, x.b);
+  }
+  /// The sums of a group, in 32 bits.
+  static codes numbers(i8, const codes& sums) { return sums; }
+  static codes numbers(i4_pair, const codes& sums) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    return {_mm256_madd_epi16(sums.a, ones), _mm256_madd_epi16(sums.b, ones)};
+  }
+  static codes numbers(f4_pair, const codes& sums) { return numbers(i4_pair{}, sums); }
+};
+
 /// 16 lanes in two registers.
 struct lanes_avx2 {
+  using bytes = bytes_avx2;
   static constexpr const char* name = "avx2";
-  /// So many that sums, weights and one factor fit into 16 registers.
+  /// Rows and panels of a block: sums, weights and one factor fit into 16 registers.
+  static constexpr int rows_max = 6;
   static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
-  /// A tile of keys or values is as large as the first cache: each line read serves four queries,
-  /// whose sums fill half of the registers.
-  static constexpr int queries_at_once = 4;
+  /// What many rows read instead of FP8 codes; bf16 is widened as it is used.
+  using wide_f8 = f16;
+  static constexpr bool widens_bf16 = false;
+  /// Sums of six queries, one vector of keys and one factor fit into 16 registers.
+  static constexpr int queries_at_once = 6;
   static constexpr int vectors_at_once = 1;
 
   __m256 a;
@@ -28,9 +108,6 @@ struct lanes_avx2 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16_bits), 16));
   }
   static __m128i eight(const void* x) { return _mm_loadu_si128(static_cast<const __m128i*>(x)); }
-  static __m256i eight_words(const void* x) {
-    return _mm256_loadu_si256(static_cast<const __m256i*>(x));
-  }
 
   static lanes_avx2 load(const float* x, all_lanes) {
     return {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8)};
@@ -80,83 +157,16 @@ struct lanes_avx2 {
     return {eight_of(codes), eight_of(codes + 8)};
   }
 
-  /// Four bytes of 16 outputs, and sums of their products: two words or one number of 32 bits each.
-  struct codes {
-    __m256i a;
-    __m256i b;
-  };
-  static constexpr int code_panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
-  static codes no_codes() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
-  static codes load_codes(const std::byte* x) { return {eight_words(x), eight_words(x + 32)}; }
-  /// The same four for every output.
-  static codes all_codes(const std::byte* four) {
-    int bits;
-    __builtin_memcpy(&bits, four, sizeof bits);
-    return {_mm256_set1_epi32(bits), _mm256_set1_epi32(bits)};
+  static lanes_avx2 of_numbers(const bytes_avx2::codes& x) {
+    return {_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)};
   }
-  /// The lower and the upper halves of bytes, 0 .. 15.
-  static __m256i low_halves_of(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
-  static codes low_codes(i4_pair, const std::byte* x) {
-    return {low_halves_of(eight_words(x)), low_halves_of(eight_words(x + 32))};
-  }
-  static codes high_codes(i4_pair, const std::byte* x) {
-    return {low_halves_of(_mm256_srli_epi16(eight_words(x), 4)),
-            low_halves_of(_mm256_srli_epi16(eight_words(x + 32), 4))};
-  }
-  /// E2M1 codes, doubled, + 12.
-  static codes doubled_f4(const codes& halves) {
-    const __m256i table = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
-    return {_mm256_shuffle_epi8(table, halves.a), _mm256_shuffle_epi8(table, halves.b)};
-  }
-  static codes low_codes(f4_pair, const std::byte* x) {
-    return doubled_f4(low_codes(i4_pair{}, x));
-  }
-  static codes high_codes(f4_pair, const std::byte* x) {
-    return doubled_f4(high_codes(i4_pair{}, x));
-  }
-  /// The same words times a factor.
-  static codes times(const codes& same, int factor) {
-    const __m256i words = _mm256_mullo_epi16(same.a, _mm256_set1_epi16(static_cast<short>(factor)));
-    return {words, words};
-  }
-  /// Sums stay in their registers: gathered into trees, as compilers like to, they would not fit.
-  static void keep(__m256i& sums) { asm("" : "+x"(sums)); }
-  /// |w| * (x with the sign of w): words of two products stay within 2 * 127 * 127, so nothing
-  /// saturates.
-  static void add(i8, __m256i& sums, __m256i w, __m256i x) {
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
-    sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-    keep(sums);
-  }
-  /// In words: two products of 24 * 127 at most do not saturate.
-  static void add(i4_pair, __m256i& sums, __m256i w, __m256i x) {
-    sums = _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    keep(sums);
-  }
-  static void add(f4_pair, __m256i& sums, __m256i w, __m256i x) { add(i4_pair{}, sums, w, x); }
-  template <class W>
-  static void add_products(W format, codes& sums, const codes& w, const codes& x) {
-    add(format, sums.a, w.a, x.a);
-    add(format, sums.b, w.b, x.b);
-  }
-  /// The sums of a group.
-  static lanes_avx2 sum_of(i8, const codes& sums) {
-    return {_mm256_cvtepi32_ps(sums.a), _mm256_cvtepi32_ps(sums.b)};
-  }
-  static lanes_avx2 sum_of(i4_pair, const codes& sums) {
-    const __m256i ones = _mm256_set1_epi16(1);
-    return {_mm256_cvtepi32_ps(_mm256_madd_epi16(sums.a, ones)),
-            _mm256_cvtepi32_ps(_mm256_madd_epi16(sums.b, ones))};
-  }
-  static lanes_avx2 sum_of(f4_pair, const codes& sums) { return sum_of(i4_pair{}, sums); }
   /// Whole numbers of -127 .. 127, a byte each.
   void store_codes(std::byte* x) const {
     const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-    const __m256i bytes = _mm256_packs_epi16(words, words);  // a0-3 b0-3 twice, a4-7 b4-7 twice
+    const __m256i both = _mm256_packs_epi16(words, words);  // a0-3 b0-3 twice, a4-7 b4-7 twice
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(x),
-                     _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order)));
+                     _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(both, order)));
   }
 
   void store(float* x, all_lanes) const {
@@ -265,10 +275,7 @@ struct lanes_avx2 {
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_shuffle_ps(x, x, 1)));
   }
 
-  template <class T>
-  static void turn_square(const T* const* row, std::int64_t d, float* to) {
-    square_of_keys<lanes_avx2>::turn(row, d, to, key_tile);
-  }
+  using square = square_of_keys<lanes_avx2>;
 };
 
 }  // namespace

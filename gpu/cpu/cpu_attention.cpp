@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "gpu/cpu/cpu_ops.hpp"
 #include "gpu/cpu/host_view.hpp"
@@ -63,31 +64,65 @@ span_of_keys keys_seen(const attention_op& op, query_place at) {
           .end = window > 0 ? std::min(block.end, position + window) : block.end};
 }
 
+/// How a task's queries, keys and values lie: widened to f32, or bf16 in pairs.
+template <class T>
+struct attention_form;
+
+template <>
+struct attention_form<float> {
+  using queries = tile_queries;
+  using keys = const float*;
+  static std::int64_t key_count(const attention_op& op) { return op.stride() * key_tile; }
+  static std::int64_t query_count(const attention_op& op, std::int64_t heads) {
+    return heads * op.stride();
+  }
+};
+
+template <>
+struct attention_form<bf16> {
+  using queries = pair_queries;
+  using keys = pair_keys;
+  static std::int64_t key_count(const attention_op& op) {
+    return pair_depth(op.shape.head_dim) * key_tile;
+  }
+  static std::int64_t query_count(const attention_op& op, std::int64_t heads) {
+    return (heads + pair_queries_width - 1) / pair_queries_width * pair_queries_width *
+           pair_depth(op.shape.head_dim);
+  }
+};
+
 /// The task's working memory, cut from one run of floats.
+template <class T>
 struct attention_scratch {
-  float* keys;    ///< [head_dim, key_tile]
-  float* values;  ///< [key_tile, stride]
-  float* q;       ///< [queries, stride]
+  T* keys;
+  T* values;
+  T* q;           ///< row after row
   float* output;  ///< [queries, stride]
   float* best;    ///< [queries]
   float* total;   ///< [queries]
 
-  static std::size_t floats(const attention_op& op, std::int64_t queries) {
-    const std::int64_t rounded = (queries + 15) / 16 * 16;
-    return static_cast<std::size_t>(2 * op.stride() * key_tile + 2 * rounded * op.stride() +
-                                    2 * rounded);
+  static std::int64_t rounded(std::int64_t count) { return (count + 15) / 16 * 16; }
+  static std::int64_t floats_of(std::int64_t values) {
+    return rounded(values * static_cast<std::int64_t>(sizeof(T)) / 4);
   }
-  attention_scratch(const attention_op& op, std::int64_t queries, float* memory) {
-    const std::int64_t rounded = (queries + 15) / 16 * 16;
-    keys = memory;
-    values = keys + op.stride() * key_tile;
-    q = values + op.stride() * key_tile;
-    output = q + rounded * op.stride();
-    best = output + rounded * op.stride();
-    total = best + rounded;
-    std::fill_n(q, 2 * rounded * op.stride(), 0.0f);
-    std::fill_n(best, rounded, -std::numeric_limits<float>::infinity());
-    std::fill_n(total, rounded, 0.0f);
+
+  attention_scratch(cpu_arena& arena, const attention_op& op, const attention_task& task) {
+    using form = attention_form<T>;
+    const std::int64_t queries = rounded(task.queries());
+    const std::int64_t key_floats = floats_of(form::key_count(op));
+    const std::int64_t q_count = task.rows.count * form::query_count(op, task.heads.count);
+    float* const memory = arena.scratch(static_cast<std::size_t>(
+        2 * key_floats + floats_of(q_count) + queries * (op.stride() + 2)));
+    keys = reinterpret_cast<T*>(memory);
+    values = reinterpret_cast<T*>(memory + key_floats);
+    q = reinterpret_cast<T*>(memory + 2 * key_floats);
+    output = memory + 2 * key_floats + floats_of(q_count);
+    best = output + queries * op.stride();
+    total = best + queries;
+    std::fill_n(q, q_count, T{});
+    std::fill_n(output, queries * op.stride(), 0.0f);
+    std::fill_n(best, queries, -std::numeric_limits<float>::infinity());
+    std::fill_n(total, queries, 0.0f);
   }
 };
 
@@ -97,8 +132,14 @@ struct key_place {
   const void* value = nullptr;
 };
 
-/// Where the task's key at `position` lies in the cache.
-key_place cached_key(const attention_op& op, const attention_task& task, std::int64_t position) {
+/// `count` keys and values, a position after the other.
+struct key_run {
+  key_place first;
+  std::int64_t count = 0;
+};
+
+/// Those of the task from `position` on that lie in one block of the cache.
+key_run cached_keys(const attention_op& op, const attention_task& task, std::int64_t position) {
   const std::int64_t columns = op.layout.block_table.shape[1];
   const std::int64_t column = position / op.shape.block_size -
                               host<const std::int32_t>(op.layout.first_block)[task.sequence];
@@ -106,51 +147,56 @@ key_place cached_key(const attention_op& op, const attention_task& task, std::in
   const std::int64_t block =
       host<const std::int32_t>(op.layout.block_table)[task.sequence * columns + column];
   GLIMMER_ASSERT(block >= 0 && block < op.cache.keys.shape[0], "a block lies inside the cache");
-  const std::int64_t slot = block * op.shape.block_size + position % op.shape.block_size;
+  const std::int64_t offset = position % op.shape.block_size;
+  const std::int64_t slot = block * op.shape.block_size + offset;
   const std::int64_t at = (slot * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
-  return {.key = host_at(op.cache.keys, at), .value = host_at(op.cache.values, at)};
+  return {.first = {.key = host_at(op.cache.keys, at), .value = host_at(op.cache.values, at)},
+          .count = op.shape.block_size - offset};
 }
 
-/// Where it lies, in the cache or in the block.
-key_place key_at(const attention_op& op, const attention_task& task, std::int64_t position) {
-  if (!op.block) return cached_key(op, task, position);
+/// Those that lie together, in the cache or among the rows' own.
+key_run keys_from(const attention_op& op, const attention_task& task, std::int64_t position) {
+  if (!op.block) return cached_keys(op, task, position);
   const std::int64_t behind = position - positions_of(op.layout, task.sequence).begin;
-  if (behind < 0) return cached_key(op, task, position);
+  if (behind < 0) {
+    key_run run = cached_keys(op, task, position);
+    run.count = std::min(run.count, -behind);
+    return run;
+  }
   const std::int64_t row = host<const std::int32_t>(op.layout.row_begin)[task.sequence] + behind;
   const std::int64_t at = (row * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
-  return {.key = host_at(op.block->keys, at), .value = host_at(op.block->values, at)};
+  return {.first = {.key = host_at(op.block->keys, at), .value = host_at(op.block->values, at)},
+          .count = key_tile};
 }
 
-/// Brings keys and values of tile `tile` into scratch memory; only those in `needed` are read.
-void load_tile(const cpu_kernels& kernels, const attention_op& op, const attention_task& task,
-               span_of_keys needed, const attention_scratch& to) {
-  std::array<const void*, key_tile> keys{};
-  std::array<const void*, key_tile> values{};
-  for (std::int64_t position = needed.begin; position < needed.end; ++position) {
-    const key_place at = key_at(op, task, position);
-    keys[static_cast<std::size_t>(position % key_tile)] = at.key;
-    values[static_cast<std::size_t>(position % key_tile)] = at.value;
-  }
-  tile_rows rows{.row = keys.data(),
-                 .type = op.cache.keys.type,
-                 .head_dim = op.shape.head_dim,
-                 .stride = op.stride()};
-  kernels.load_keys(to.keys, rows);
-  rows.row = values.data();
-  kernels.load_values(to.values, rows);
+/// Where the keys and values of a tile lie, null where none is needed.
+struct tile_places {
+  std::array<const void*, 2 * key_tile> row{};  ///< keys, then values
+
+  const void* const* keys() const { return row.data(); }
+  const void* const* values() const { return row.data() + key_tile; }
+};
+
+std::int64_t key_bytes(const attention_op& op) {
+  return op.shape.head_dim * static_cast<std::int64_t>(size_of(op.cache.keys.type));
 }
 
-/// Asks for keys and values at these positions: blocks lie anywhere, so the processor cannot guess
-/// the next tile, and computing this one leaves it time enough.
-void prefetch_tile(const attention_op& op, const attention_task& task, span_of_keys needed) {
-  constexpr std::int64_t line = 64;
-  const auto bytes = op.shape.head_dim * static_cast<std::int64_t>(size_of(op.cache.keys.type));
-  for (std::int64_t position = needed.begin; position < needed.end; ++position) {
-    const key_place at = key_at(op, task, position);
-    for (const void* const row : {at.key, at.value})
-      for (std::int64_t byte = 0; byte < bytes; byte += line)
-        __builtin_prefetch(static_cast<const std::byte*>(row) + byte);
+/// `needed` lies in one tile.
+tile_places places_of(const attention_op& op, const attention_task& task, span_of_keys needed) {
+  tile_places places;
+  const std::int64_t step = op.shape.kv_heads * key_bytes(op);
+  for (std::int64_t position = needed.begin; position < needed.end;) {
+    const key_run run = keys_from(op, task, position);
+    const auto* key = static_cast<const std::byte*>(run.first.key);
+    const auto* value = static_cast<const std::byte*>(run.first.value);
+    const std::int64_t end = std::min(needed.end, position + run.count);
+    for (; position < end; ++position, key += step, value += step) {
+      const auto at = static_cast<std::size_t>(position % key_tile);
+      places.row[at] = key;
+      places.row[key_tile + at] = value;
+    }
   }
+  return places;
 }
 
 /// Where query `query` of the task (its rows' heads, row by row) starts in q and out.
@@ -160,6 +206,66 @@ std::int64_t query_index(const attention_op& op, const attention_task& task, std
   return (row * op.shape.query_heads + head) * op.shape.head_dim;
 }
 
+/// Brings the task's queries into scratch memory.
+void load_queries(const cpu_kernels& kernels, const attention_op& op, const attention_task& task,
+                  float* to) {
+  for (std::int64_t query = 0; query < task.queries(); ++query, to += op.stride())
+    kernels.convert({.data = to, .type = dtype::f32},
+                    const_elements_at(op.q, query_index(op, task, query)), op.shape.head_dim);
+}
+
+void load_queries(const cpu_kernels& kernels, const attention_op& op, const attention_task& task,
+                  bf16* to) {
+  for (std::int64_t row = 0; row < task.rows.count; ++row) {
+    for (std::int64_t head = 0; head < task.heads.count; head += pair_queries_width) {
+      std::array<const void*, pair_queries_width> rows{};
+      const std::int64_t count = std::min(pair_queries_width, task.heads.count - head);
+      for (std::int64_t n = 0; n < count; ++n)
+        rows[static_cast<std::size_t>(n)] =
+            host_at(op.q, query_index(op, task, row * task.heads.count + head + n));
+      kernels.pairs.load_queries(to, {.row = rows.data(),
+                                      .type = dtype::bf16,
+                                      .head_dim = op.shape.head_dim,
+                                      .stride = op.stride()});
+      to += pair_queries_width * pair_depth(op.shape.head_dim);
+    }
+  }
+}
+
+const float* load_keys(const cpu_kernels& kernels, float* keys, const tile_rows& rows) {
+  kernels.load_keys(keys, rows);
+  return keys;
+}
+pair_keys load_keys(const cpu_kernels& kernels, bf16* scratch, const tile_rows& rows) {
+  return kernels.pairs.load_keys(scratch, rows);
+}
+void load_values(const cpu_kernels& kernels, float* values, const tile_rows& rows) {
+  kernels.load_values(values, rows);
+}
+void load_values(const cpu_kernels& kernels, bf16* values, const tile_rows& rows) {
+  kernels.pairs.load_values(values, rows);
+}
+void attend(const cpu_kernels& kernels, const tile_queries& queries) {
+  kernels.attend(queries);
+}
+void attend(const cpu_kernels& kernels, const pair_queries& queries) {
+  kernels.pairs.attend(queries);
+}
+
+/// Brings keys and values of a tile into scratch memory.
+template <class T>
+attention_form<T>::keys load_tile(const cpu_kernels& kernels, const attention_op& op,
+                                  const tile_places& places, const attention_scratch<T>& to) {
+  tile_rows rows{.row = places.keys(),
+                 .type = op.cache.keys.type,
+                 .head_dim = op.shape.head_dim,
+                 .stride = op.stride()};
+  const auto keys = load_keys(kernels, to.keys, rows);
+  rows.row = places.values();
+  load_values(kernels, to.values, rows);
+  return keys;
+}
+
 /// Rows of a sequence at `positions`, each with `heads` queries.
 struct query_rows {
   std::int64_t sequence = 0;
@@ -167,40 +273,49 @@ struct query_rows {
   std::int64_t heads = 0;
 };
 
-/// Merges one tile into the queries of each row that sees some of it.
-void visit_tile(const cpu_kernels& kernels, const attention_op& op, std::int64_t tile,
-                const query_rows& rows, const attention_scratch& work) {
-  const std::int64_t start = tile * key_tile;
+/// A tile that has been loaded, and the rows of the next.
+template <class T>
+struct loaded_tile {
+  std::int64_t index = 0;
+  attention_form<T>::keys keys{};
+  rows_ahead ahead;
+};
+
+/// Merges one tile into the queries of each row that sees some of it. The first of them asks for
+/// the tile after it: its blocks lie anywhere, so the processor cannot guess them.
+template <class T>
+void visit_tile(const cpu_kernels& kernels, const attention_op& op, loaded_tile<T> tile,
+                const query_rows& rows, const attention_scratch<T>& work) {
+  const std::int64_t start = tile.index * key_tile;
   for (std::int64_t row = 0; row < rows.positions.count; ++row) {
     const span_of_keys seen = keys_seen(op, {rows.sequence, rows.positions.begin + row});
     const std::int64_t begin = std::max(seen.begin, start);
     const std::int64_t end = std::min(seen.end, start + key_tile);
     if (begin >= end) continue;
     const std::int64_t first = row * rows.heads;
-    kernels.attend({.q = work.q + first * op.stride(),
-                    .count = rows.heads,
-                    .head_dim = op.shape.head_dim,
-                    .stride = op.stride(),
-                    .keys = work.keys,
-                    .values = work.values,
-                    .begin = begin - start,
-                    .end = end - start,
-                    .scale = op.shape.scale,
-                    .best = work.best + first,
-                    .total = work.total + first,
-                    .output = work.output + first * op.stride()});
+    const typename attention_form<T>::queries queries{
+        .q = work.q + row * attention_form<T>::query_count(op, rows.heads),
+        .count = rows.heads,
+        .head_dim = op.shape.head_dim,
+        .stride = op.stride(),
+        .keys = tile.keys,
+        .values = work.values,
+        .begin = begin - start,
+        .end = end - start,
+        .scale = op.shape.scale,
+        .best = work.best + first,
+        .total = work.total + first,
+        .output = work.output + first * op.stride(),
+        .ahead = std::exchange(tile.ahead, {})};
+    attend(kernels, queries);
   }
 }
 
+template <class T>
 void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& op,
               const attention_task& task) {
-  const std::int64_t queries = task.queries();
-  const attention_scratch work(op, queries, arena.scratch(attention_scratch::floats(op, queries)));
-  for (std::int64_t query = 0; query < queries; ++query) {
-    const std::int64_t at = query_index(op, task, query);
-    kernels.convert({.data = work.q + query * op.stride(), .type = dtype::f32},
-                    const_elements_at(op.q, at), op.shape.head_dim);
-  }
+  const attention_scratch<T> work(arena, op, task);
+  load_queries(kernels, op, task, work.q);
 
   const std::int64_t first_position = positions_of(op.layout, task.sequence).begin +
                                       task.rows.begin -
@@ -211,15 +326,22 @@ void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& 
                         .heads = task.heads.count};
   const span_of_keys needed{.begin = keys_seen(op, {task.sequence, first_position}).begin,
                             .end = keys_seen(op, {task.sequence, last_position}).end};
+  const auto places_in = [&](std::int64_t tile) {
+    return places_of(op, task,
+                     {.begin = std::max(needed.begin, tile * key_tile),
+                      .end = std::min(needed.end, (tile + 1) * key_tile)});
+  };
+  tile_places places = places_in(needed.begin / key_tile);
   for (std::int64_t tile = needed.begin / key_tile; tile * key_tile < needed.end; ++tile) {
-    const span_of_keys here{.begin = std::max(needed.begin, tile * key_tile),
-                            .end = std::min(needed.end, (tile + 1) * key_tile)};
-    load_tile(kernels, op, task, here, work);
-    prefetch_tile(op, task, {.begin = here.end, .end = std::min(needed.end, here.end + key_tile)});
-    visit_tile(kernels, op, tile, rows, work);
+    const auto keys = load_tile(kernels, op, places, work);
+    places = places_in(tile + 1);
+    visit_tile<T>(
+        kernels, op,
+        {.index = tile, .keys = keys, .ahead = {.row = places.row, .bytes = key_bytes(op)}}, rows,
+        work);
   }
 
-  for (std::int64_t query = 0; query < queries; ++query) {
+  for (std::int64_t query = 0; query < task.queries(); ++query) {
     const std::int64_t at = query_index(op, task, query);
     kernels.divide(elements_at(op.out, at), work.output + query * op.stride(), op.shape.head_dim,
                    work.total[query]);
@@ -263,8 +385,11 @@ void list_tasks(const attention_op& op, std::int64_t threads, std::vector<attent
 void run_op(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& op,
             stream_state& state) {
   list_tasks(op, arena.threads(), state.tasks);
+  const bool pairs = kernels.pairs.attend != nullptr && op.q.type == dtype::bf16 &&
+                     op.cache.keys.type != dtype::f32;
+  const auto run = pairs ? run_task<bf16> : run_task<float>;
   arena.for_each(state.tasks.size(),
-                 [&](std::size_t task) { run_task(arena, kernels, op, state.tasks[task]); });
+                 [&](std::size_t task) { run(arena, kernels, op, state.tasks[task]); });
 }
 
 }  // namespace

@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#if defined(GLIMMER_X86)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -19,11 +27,36 @@ namespace {
 /// Copies of at least this size wait for the stream instead of taking a second copy along.
 constexpr std::size_t large_upload_bytes = std::size_t{1} << 20;
 
+bool is_known(std::string_view name) {
+  using enum instruction_set;
+  return std::ranges::any_of(std::array{plain, plain_pairs, avx2, avx512, avx512vnni, amx},
+                             [name](instruction_set set) { return to_string(set) == name; });
+}
+
+#if defined(GLIMMER_X86)
+/// Whether the processor multiplies tiles of bf16 and bytes, and the system lets this process.
+bool has_tiles() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  constexpr unsigned wanted = 1u << 22 | 1u << 24 | 1u << 25;  // bf16, tiles, bytes
+  if ((d & wanted) != wanted) return false;
+  constexpr long ask_for_state = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long tile_data = 18;
+  return syscall(SYS_arch_prctl, ask_for_state, tile_data) == 0;
+}
+#endif
+
 const cpu_kernels& kernels_of(instruction_set set) {
 #if defined(GLIMMER_X86)
+  if (set == instruction_set::amx) return amx_kernels();
+  if (set == instruction_set::avx512vnni) return avx512vnni_kernels();
   if (set == instruction_set::avx512) return avx512_kernels();
   if (set == instruction_set::avx2) return avx2_kernels();
 #endif
+  if (set == instruction_set::plain_pairs) return plain_pair_kernels();
   GLIMMER_ASSERT(set == instruction_set::plain, "this build has a version for that set");
   return plain_kernels();
 }
@@ -131,14 +164,17 @@ class host_device final : public cpu_device {
 std::string_view to_string(instruction_set set) {
   switch (set) {
     case instruction_set::plain: return "plain";
+    case instruction_set::plain_pairs: return "plain-pairs";
     case instruction_set::avx2: return "avx2";
     case instruction_set::avx512: return "avx512";
+    case instruction_set::avx512vnni: return "avx512vnni";
+    case instruction_set::amx: return "amx";
   }
   return "?";
 }
 
 std::vector<instruction_set> available_instruction_sets() {
-  std::vector<instruction_set> sets{instruction_set::plain};
+  std::vector<instruction_set> sets{instruction_set::plain_pairs, instruction_set::plain};
 #if defined(GLIMMER_X86)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("f16c");
@@ -146,7 +182,11 @@ std::vector<instruction_set> available_instruction_sets() {
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
   if (avx2) sets.push_back(instruction_set::avx2);
+  const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
   if (avx512) sets.push_back(instruction_set::avx512);
+  if (vnni) sets.push_back(instruction_set::avx512vnni);
+  if (vnni && __builtin_cpu_supports("avx512bf16") && has_tiles())
+    sets.push_back(instruction_set::amx);
 #endif
   return sets;
 }
@@ -162,8 +202,7 @@ result<instruction_set> instruction_set_named(std::string_view name) {
   return fail(bad_value(
       "cpu_isa",
       fmt::format("The instruction set is set to '{}', which {}; allowed here are {}.", name,
-                  name == "avx2" || name == "avx512" ? "this processor does not have"
-                                                     : "no code here is made for",
+                  is_known(name) ? "this processor does not have" : "no code here is made for",
                   allowed)));
 }
 

@@ -12,12 +12,18 @@
 
 namespace glimmer {
 
-/// Versions of the arithmetic, by what they ask of the processor. All give the same bits.
-enum class instruction_set : std::uint8_t { plain, avx2, avx512 };
+/// Versions of the arithmetic, by what they ask of the processor. All give the same bits but for
+/// `amx`, which sums products of bf16 by bf16 in pairs; `plain_pairs` is its judge.
+enum class instruction_set : std::uint8_t { plain, plain_pairs, avx2, avx512, avx512vnni, amx };
+
+/// Whether products of bf16 by bf16 are summed in pairs.
+constexpr bool sums_in_pairs(instruction_set set) {
+  return set == instruction_set::amx || set == instruction_set::plain_pairs;
+}
 
 std::string_view to_string(instruction_set set);
 
-/// What this processor can run, slowest first; `plain` always.
+/// What this processor can run, slowest first; both plain ones always.
 std::vector<instruction_set> available_instruction_sets();
 
 /// The set of that name, for an operator who forces one; the fastest for "". Fails, and says what

@@ -12,12 +12,16 @@ namespace glimmer {
 
 namespace {
 
-/// Rows that share one pass over the weights.
-constexpr std::int64_t rows_per_pass = 256;
 /// Terms after which the next rows' turn comes, so that a block of weights stays in the cache.
 constexpr std::int64_t terms_per_block = 512;
-/// Outputs of one task.
-constexpr std::int64_t group_width = panels_max * panel_width;
+/// Rows whose begins are so far apart fall into the same sets of a cache.
+constexpr std::int64_t page_bytes = 4096;
+/// Rows from which on a task has more panels than a kernel takes at once, and how many: then the
+/// rows' terms, which no near cache holds, are read once for all of them.
+constexpr std::int64_t rows_of_wide_tasks = 64;
+constexpr std::int64_t panels_of_wide_tasks = 16;
+/// Tasks a thread that even out their ends.
+constexpr std::int64_t tasks_per_thread = 4;
 /// Products (rows * in * out) below which one thread does it all.
 constexpr std::int64_t products_alone = 65'536;
 
@@ -34,8 +38,10 @@ struct matmul_pass {
   tensor out;
   packed_matrix w;
   panel_layout layout;
+  std::int64_t group = panels_max;  ///< panels of one task
 
-  std::int64_t groups() const { return cut{panels_max}.of(layout.panels); }
+  std::int64_t groups() const { return cut{group}.of(layout.panels); }
+  std::int64_t group_width() const { return group * panel_width; }
 };
 
 /// The last step of an f4_pair product: what all weights are multiplied and divided by.
@@ -43,32 +49,43 @@ void apply(const scale_rule& rule, std::span<float> sums) {
   for (float& sum : sums) sum = sum * rule.multiplier / rule.divisor;
 }
 
+/// Panels of one task, a multiple of what a kernel takes at once.
+std::int64_t panels_of_task(const matmul_pass& pass, unsigned threads) {
+  if (pass.rows.count < rows_of_wide_tasks) return panels_max;
+  const std::int64_t fair = pass.layout.panels / (tasks_per_thread * threads);
+  return std::clamp(fair / panels_max * panels_max, panels_max, panels_of_wide_tasks);
+}
+
 /// Part of a pass: some of its rows (counted from its first) times one group of panels.
 void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_range rows,
                     std::int64_t group, float* sums) {
-  const std::int64_t first_panel = group * panels_max;
-  matmul_tile tile{
-      .x = pass.x.data + rows.begin * pass.x.stride,
-      .x_stride = pass.x.stride,
-      .rows = rows.count,
-      .weights = host<const std::byte>(pass.w.storage) + first_panel * pass.layout.panel_bytes,
-      .panel_bytes = pass.layout.panel_bytes,
-      .panels = std::min(panels_max, pass.layout.panels - first_panel),
-      .weight_type = pass.w.source,
-      .scales_offset = pass.layout.scales_offset,
-      .sums = sums,
-      .sums_stride = group_width};
-  std::fill_n(sums, rows.count * group_width, 0.0f);
+  const std::int64_t first_panel = group * pass.group;
+  const std::int64_t end_panel = std::min(first_panel + pass.group, pass.layout.panels);
+  const std::int64_t width = pass.group_width();
+  matmul_tile tile{.x = pass.x.data + rows.begin * pass.x.stride,
+                   .x_type = pass.x.type,
+                   .x_stride = pass.x.stride,
+                   .rows = rows.count,
+                   .panel_bytes = pass.layout.panel_bytes,
+                   .weight_type = pass.w.source,
+                   .scales_offset = pass.layout.scales_offset,
+                   .sums_stride = width};
+  std::fill_n(sums, rows.count * width, 0.0f);
   for (std::int64_t k = 0; k < pass.w.in; k += terms_per_block) {
     tile.k_begin = k;
     tile.k_end = std::min(pass.w.in, k + terms_per_block);
-    kernels.matmul(tile);
+    for (std::int64_t panel = first_panel; panel < end_panel; panel += panels_max) {
+      tile.weights = host<const std::byte>(pass.w.storage) + panel * pass.layout.panel_bytes;
+      tile.panels = std::min(panels_max, end_panel - panel);
+      tile.sums = sums + (panel - first_panel) * panel_width;
+      kernels.matmul(tile);
+    }
   }
-  const std::int64_t first_out = group * group_width;
-  const std::int64_t outs = std::min(group_width, pass.w.out - first_out);
+  const std::int64_t first_out = first_panel * panel_width;
+  const std::int64_t outs = std::min(width, pass.w.out - first_out);
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const std::int64_t out_row = pass.rows.begin + rows.begin + row;
-    float* const from = sums + row * group_width;
+    float* const from = sums + row * width;
     if (pass.w.source == dtype::f4_pair)
       apply(pass.w.scale, {from, static_cast<std::size_t>(outs)});
     kernels.convert(elements_at(pass.out, out_row * pass.w.out + first_out),
@@ -76,9 +93,10 @@ void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_ran
   }
 }
 
-void multiply_pass(cpu_arena& arena, const cpu_kernels& kernels, const matmul_pass& pass) {
+void multiply_pass(cpu_arena& arena, const cpu_kernels& kernels, matmul_pass pass) {
+  pass.group = panels_of_task(pass, arena.threads());
   // Narrow matrices are cut along the rows as well, to give every thread some.
-  const std::int64_t wanted = 4 * static_cast<std::int64_t>(arena.threads());
+  const std::int64_t wanted = tasks_per_thread * static_cast<std::int64_t>(arena.threads());
   const std::int64_t cuts =
       std::clamp<std::int64_t>(cut{pass.groups()}.of(wanted), 1, cut{12}.of(pass.rows.count));
   const std::int64_t rows_per_cut = cut{cuts}.of(pass.rows.count);
@@ -87,7 +105,7 @@ void multiply_pass(cpu_arena& arena, const cpu_kernels& kernels, const matmul_pa
     const std::int64_t begin = piece * rows_per_cut;
     const row_range rows{.begin = begin, .count = std::min(rows_per_cut, pass.rows.count - begin)};
     if (rows.count <= 0) return;
-    float* const sums = arena.scratch(static_cast<std::size_t>(rows.count * group_width));
+    float* const sums = arena.scratch(static_cast<std::size_t>(rows.count * pass.group_width()));
     multiply_group(kernels, pass, rows, static_cast<std::int64_t>(task) / cuts, sums);
   };
   const auto tasks = static_cast<std::size_t>(pass.groups() * cuts);
@@ -215,9 +233,12 @@ void cpu_ops::matmul(stream_handle s, tensor out, tensor x, const packed_matrix&
 product_rows cpu_ops::prepared(stream_state& state, const tensor& x, const packed_matrix& w) {
   const row_groups groups{.width = w.in, .columns = code_columns(w.source)};
   const bool quantises = groups.columns != 0;
-  const auto width = static_cast<std::int64_t>(sizeof(float)) * w.in;
-  if (!quantises && x.type == dtype::f32)
-    return {.data = host<const std::byte>(x), .stride = width};
+  const bool pairs = kernels_.multiplies_pairs && x.type == dtype::bf16 && w.source == dtype::bf16;
+  const dtype type = pairs ? dtype::bf16 : dtype::f32;
+  const std::int64_t width = (w.in + w.in % 2) * static_cast<std::int64_t>(size_of(type));
+  const bool spread = width % page_bytes != 0 || x.shape[0] == 1;
+  if (!quantises && x.type == type && w.in % 2 == 0 && spread)
+    return {.data = host<const std::byte>(x), .stride = width, .type = type};
   const std::int64_t stride =
       quantises ? cut{groups.columns}.of(w.in) * (code_group_bytes + groups.columns)
                 : width + 64;  // keeps the rows of a tile out of one another's cache sets
@@ -230,17 +251,18 @@ product_rows cpu_ops::prepared(stream_state& state, const tensor& x, const packe
     if (quantises) {
       kernels_.quantise(to, from, groups);
     } else {
-      kernels_.convert({.data = to, .type = dtype::f32}, from, w.in);
+      std::memset(to + width - 2 * size_of(type), 0, 2 * size_of(type));
+      kernels_.convert({.data = to, .type = type}, from, w.in);
     }
   });
-  return {.data = memory.data(), .stride = stride};
+  return {.data = memory.data(), .stride = stride, .type = type};
 }
 
 void cpu_ops::multiply(stream_state& state, const tensor& out, const tensor& x,
                        const packed_matrix& w) {
   const panel_layout layout({.out = w.out, .in = w.in}, w.source);
-  for (std::int64_t row = 0; row < x.shape[0]; row += rows_per_pass) {
-    const row_range rows{.begin = row, .count = std::min(rows_per_pass, x.shape[0] - row)};
+  for (std::int64_t row = 0; row < x.shape[0]; row += kernels_.rows_per_pass) {
+    const row_range rows{.begin = row, .count = std::min(kernels_.rows_per_pass, x.shape[0] - row)};
     multiply_pass(arena_, kernels_,
                   {.x = prepared(state, x.rows(rows), w),
                    .rows = rows,

@@ -44,6 +44,7 @@ struct attention_task {
 struct product_rows {
   const std::byte* data = nullptr;
   std::int64_t stride = 0;  ///< bytes
+  dtype type = dtype::f32;  ///< of rows that are not quantised
 };
 
 /// One stream and the memory that its ops reuse; touched by its thread alone.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
 
@@ -20,6 +22,41 @@ struct tile_share {
 struct tile_totals {
   float best = 0;
   float total = 0;
+};
+
+/// What the outputs so far and this tile's count for in those merged, by query.
+struct merge_shares {
+  alignas(64) float before[lanes_of_block];
+  alignas(64) float here[lanes_of_block];
+};
+
+/// Asks for the lines of some rows, so many at a time that `times` times cover all.
+template <class L>
+class asking {
+ public:
+  asking(const rows_ahead& ahead, std::int64_t times)
+      : ahead_(ahead),
+        at_once_((static_cast<std::int64_t>(ahead.row.size()) * lines() + times - 1) / times) {}
+
+  void some() {
+    for (std::int64_t n = 0; n < at_once_ && row_ < ahead_.row.size(); ++n) {
+      const auto* const row = static_cast<const std::byte*>(ahead_.row[row_]);
+      if (row != nullptr) __builtin_prefetch(row + line_ * line_bytes, 0, 2);
+      if (++line_ == lines()) {
+        line_ = 0;
+        ++row_;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::int64_t line_bytes = 64;
+  std::int64_t lines() const { return (ahead_.bytes + line_bytes - 1) / line_bytes; }
+
+  const rows_ahead ahead_;
+  const std::int64_t at_once_;
+  std::size_t row_ = 0;
+  std::int64_t line_ = 0;
 };
 
 /// First query and key of a block of scores.
@@ -77,11 +114,35 @@ tile_totals weigh_keys(const tile_queries& t, float* p) {
   return {.best = best, .total = sum.sum()};
 }
 
+/// Turns the scores of some queries into unnormalised probabilities and merges their totals.
+template <class L, int Queries>
+void weigh_tile(const tile_queries& t, std::int64_t first, tile_share<L, Queries>& share,
+                merge_shares& shares) {
+  static_assert(Queries <= lanes_of_block);
+  alignas(64) float best[lanes_of_block] = {};
+  alignas(64) float total[lanes_of_block] = {};
+  for (int n = 0; n < Queries; ++n) {
+    const tile_totals here = weigh_keys<L>(t, share.p[n]);
+    best[n] = here.best;
+    total[n] = here.total;
+  }
+  const first_lanes queries{Queries};
+  const L best_before = L::load(t.best + first, queries);
+  const L best_here = L::load(best, all_lanes{});
+  const L merged = L::max_of(best_before, best_here);
+  const L before = exp_of(best_before - merged);
+  const L here = exp_of(best_here - merged);
+  before.store(shares.before, all_lanes{});
+  here.store(shares.here, all_lanes{});
+  merged.store(t.best + first, queries);
+  L::fma(L::load(t.total + first, queries), before, L::load(total, all_lanes{}) * here)
+      .store(t.total + first, queries);
+}
+
 /// Adds the tile's values to components [at, at + 16 * Vectors) of the outputs.
 template <class L, int Queries, int Vectors>
 void merge_values(const tile_queries& t, const tile_share<L, Queries>& share,
-                  const L (&old_share)[Queries], const L (&new_share)[Queries], float* output,
-                  std::int64_t at) {
+                  const merge_shares& shares, float* output, std::int64_t at) {
   L sums[Queries][Vectors];
 #pragma GCC unroll 8
   for (int n = 0; n < Queries; ++n)
@@ -101,48 +162,65 @@ void merge_values(const tile_queries& t, const tile_share<L, Queries>& share,
   }
 #pragma GCC unroll 8
   for (int n = 0; n < Queries; ++n) {
+    const L before = L::all(shares.before[n]);
+    const L here = L::all(shares.here[n]);
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
       float* const place = output + n * t.stride + at + v * lanes_of_block;
-      L::fma(L::load(place, all_lanes{}), old_share[n], sums[n][v] * new_share[n])
-          .store(place, all_lanes{});
+      L::fma(L::load(place, all_lanes{}), before, sums[n][v] * here).store(place, all_lanes{});
     }
   }
 }
 
+template <class L>
+inline constexpr std::int64_t lanes_at_once = L::vectors_at_once* lanes_of_block;
+
 /// `Queries` queries from `first` on.
 template <class L, int Queries>
-void attend_some(const tile_queries& t, std::int64_t first) {
-  constexpr std::int64_t wide = L::vectors_at_once * lanes_of_block;
+void attend_some(const tile_queries& t, std::int64_t first, asking<L>& ahead) {
+  constexpr std::int64_t wide = lanes_at_once<L>;
   tile_share<L, Queries> share;
-  for (std::int64_t key = 0; key < key_tile; key += wide)
+  for (std::int64_t key = 0; key < key_tile; key += wide) {
+    ahead.some();
     score_keys<L, Queries, L::vectors_at_once>(t, {.query = first, .key = key}, share);
-  L old_share[Queries];
-  L new_share[Queries];
-  for (int n = 0; n < Queries; ++n) {
-    const tile_totals here = weigh_keys<L>(t, share.p[n]);
-    float& best = t.best[first + n];
-    float& total = t.total[first + n];
-    const L merged = L::max_of(L::all(best), L::all(here.best));
-    old_share[n] = exp_of(L::all(best) - merged);
-    new_share[n] = exp_of(L::all(here.best) - merged);
-    best = merged.first();
-    total = L::fma(L::all(total), old_share[n], L::all(here.total) * new_share[n]).first();
   }
+  merge_shares shares;
+  weigh_tile(t, first, share, shares);
   float* const output = t.output + first * t.stride;
   std::int64_t at = 0;
-  for (; at + wide <= t.stride; at += wide)
-    merge_values<L, Queries, L::vectors_at_once>(t, share, old_share, new_share, output, at);
+  for (; at + wide <= t.stride; at += wide) {
+    ahead.some();
+    merge_values<L, Queries, L::vectors_at_once>(t, share, shares, output, at);
+  }
   for (; at < t.stride; at += lanes_of_block)
-    merge_values<L, Queries, 1>(t, share, old_share, new_share, output, at);
+    merge_values<L, Queries, 1>(t, share, shares, output, at);
 }
 
+/// Queries [first, first + count).
+struct query_run {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// A run of `Queries` at most.
+template <class L, int Queries>
+void attend_few(const tile_queries& t, query_run run, asking<L>& ahead) {
+  if constexpr (Queries > 0) {
+    if (run.count == Queries) return attend_some<L, Queries>(t, run.first, ahead);
+    attend_few<L, Queries - 1>(t, run, ahead);
+  }
+}
+
+/// In groups of like size: a small last one would leave units without work.
 template <class L>
-void fast_attend(const tile_queries& queries) {
-  std::int64_t query = 0;
-  for (; query + L::queries_at_once <= queries.count; query += L::queries_at_once)
-    attend_some<L, L::queries_at_once>(queries, query);
-  for (; query < queries.count; ++query) attend_some<L, 1>(queries, query);
+void fast_attend(const tile_queries& t) {
+  std::int64_t groups = (t.count + L::queries_at_once - 1) / L::queries_at_once;
+  asking<L> ahead(t.ahead, groups * (key_tile + t.stride) / lanes_at_once<L>);
+  for (std::int64_t first = 0; groups > 0; --groups) {
+    const std::int64_t count = (t.count - first + groups - 1) / groups;
+    attend_few<L, L::queries_at_once>(t, {.first = first, .count = count}, ahead);
+    first += count;
+  }
 }
 
 template <class L>
@@ -160,19 +238,21 @@ void fast_load_values(float* values, const tile_rows& rows) {
   });
 }
 
-/// Squares of 8 keys by 8 components are turned in registers; a rest of components one by one.
+/// Squares of 8 keys by 8 or 16 components are turned in registers; a rest of components one by
+/// one.
 template <class L>
 void fast_load_keys(float* keys, const tile_rows& rows) {
   with_cached(rows.type, [&](auto tag) {
     using T = decltype(tag);
     constexpr std::int64_t side = 8;
-    const std::int64_t squares_end = rows.head_dim / side * side;
+    constexpr std::int64_t depth = L::square::template depth<T>;
     for (std::int64_t j = 0; j < key_tile; j += side) {
       const T* row[side];
       for (std::int64_t i = 0; i < side; ++i) row[i] = static_cast<const T*>(rows.row[j + i]);
-      for (std::int64_t d = 0; d < squares_end; d += side)
-        L::turn_square(row, d, keys + d * key_tile + j);
-      for (std::int64_t d = squares_end; d < rows.head_dim; ++d)
+      std::int64_t d = 0;
+      for (; d + depth <= rows.head_dim; d += depth)
+        L::square::turn(row, d, keys + d * key_tile + j, key_tile);
+      for (; d < rows.head_dim; ++d)
         for (std::int64_t i = 0; i < side; ++i)
           keys[d * key_tile + j + i] = row[i] != nullptr ? L::one(row[i][d]) : 0.0f;
     }

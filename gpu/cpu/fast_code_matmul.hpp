@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
@@ -12,9 +13,6 @@ namespace glimmer {
 // Products of codes: i8, i4_pair and f4_pair weights times activations that are quantised in the
 // same groups of columns. A group's sum is a whole number and exact, whatever the order; only the
 // chain over the groups rounds. Codes of f4_pair are doubled, and their scales halved.
-
-/// Rows of the largest block.
-inline constexpr std::int64_t code_rows_max = 4;
 
 /// Formats whose products quantise the activations as well.
 template <class W>
@@ -46,22 +44,18 @@ struct code_layout<f4_pair> {
 template <class W>
 inline constexpr std::int64_t row_group_bytes = code_group_bytes + code_layout<W>::columns;
 
-/// What is added to a code to make it a byte without a sign.
-template <class W>
-inline constexpr int code_offset = 0;
-template <>
-inline constexpr int code_offset<i4_pair> = 8;
-template <>
-inline constexpr int code_offset<f4_pair> = 12;
+/// Four bytes of 16 outputs, or sums of their products.
+template <class L>
+using codes_of = typename L::bytes::codes;
 
-/// Where the sums of a group begin: at what the offset of its codes will make too much, in words
-/// that wrap. A whole group stays within words: 16 products of 8 * 127, or 8 of 12 * 127.
+/// Where the sums of a group begin: at what the offset of its codes will make too much.
 template <class L, class W>
-[[gnu::always_inline]] inline typename L::codes first_sums(const std::byte* x) {
-  if constexpr (code_offset<W> == 0) {
-    return L::no_codes();
+[[gnu::always_inline]] inline auto first_sums(const std::byte* x) {
+  using bytes = typename L::bytes;
+  if constexpr (bytes::offset(W{}) == 0) {
+    return bytes::none();
   } else {
-    return L::times(L::all_codes(x + __builtin_offsetof(code_group, sums)), -code_offset<W>);
+    return bytes::times(bytes::all(x + __builtin_offsetof(code_group, sums)), -bytes::offset(W{}));
   }
 }
 
@@ -75,30 +69,30 @@ template <class L, class W>
   }
 }
 
-/// Adds four columns, `quad` of a group: L::codes holds four neighbours of 16 outputs. Where two
+/// Adds four columns, `quad` of a group: codes hold four neighbours of 16 outputs. Where two
 /// codes share a byte only the lower (even quads) or the upper halves.
 template <class L, class W, bool Odd, int Rows, int Panels>
-[[gnu::always_inline]] inline void add_quad(typename L::codes (&sums)[Rows][Panels],
+[[gnu::always_inline]] inline void add_quad(codes_of<L> (&sums)[Rows][Panels],
                                             const std::byte* const (&x)[Rows],
                                             const std::byte* const (&panel)[Panels],
                                             std::int64_t quad) {
-  typename L::codes w[Panels];
+  codes_of<L> w[Panels];
 #pragma GCC unroll 8
   for (int p = 0; p < Panels; ++p) {
     const std::byte* const codes = panel[p] + code_layout<W>::scales;
     if constexpr (std::is_same_v<W, i8>) {
-      w[p] = L::load_codes(codes + quad * 64);
+      w[p] = L::bytes::load(W{}, codes + quad * 64);
     } else if constexpr (Odd) {
-      w[p] = L::high_codes(W{}, codes + quad / 2 * 64);
+      w[p] = L::bytes::high(W{}, codes + quad / 2 * 64);
     } else {
-      w[p] = L::low_codes(W{}, codes + quad / 2 * 64);
+      w[p] = L::bytes::low(W{}, codes + quad / 2 * 64);
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-    const auto four = L::all_codes(x[r] + code_group_bytes + 4 * quad);
+    const auto four = L::bytes::all(x[r] + code_group_bytes + 4 * quad);
 #pragma GCC unroll 8
-    for (int p = 0; p < Panels; ++p) L::add_products(W{}, sums[r][p], w[p], four);
+    for (int p = 0; p < Panels; ++p) L::bytes::add_products(W{}, sums[r][p], w[p], four);
   }
 }
 
@@ -117,7 +111,7 @@ template <int Rows, int Panels>
 /// out[r][p] = fma(sum of codes, scale of w * scale of x, out[r][p])
 template <class L, class W, int Rows, int Panels>
 [[gnu::always_inline]] inline void add_group(float* const (&out)[Rows],
-                                             const typename L::codes (&sums)[Rows][Panels],
+                                             const codes_of<L> (&sums)[Rows][Panels],
                                              const std::byte* const (&x)[Rows],
                                              const std::byte* const (&panel)[Panels]) {
 #pragma GCC unroll 8
@@ -129,7 +123,8 @@ template <class L, class W, int Rows, int Panels>
       __builtin_memcpy(&scale_of_x, x[r] + __builtin_offsetof(code_group, scale), sizeof(float));
       float* const to = out[r] + p * panel_width;
       const L sum = L::load(to, all_lanes{});
-      L::fma(L::sum_of(W{}, sums[r][p]), scale_of_w * L::all(scale_of_x), sum)
+      L::fma(L::of_numbers(L::bytes::numbers(W{}, sums[r][p])), scale_of_w * L::all(scale_of_x),
+             sum)
           .store(to, all_lanes{});
     }
   }
@@ -139,12 +134,12 @@ template <class L, class W, int Rows, int Panels>
 /// panels lie `ahead`.
 template <class L, class W, int Rows, int Panels>
 [[gnu::always_inline]] inline void multiply_group(float* const (&out)[Rows],
-                                                  const typename L::codes (&first)[Rows],
+                                                  const codes_of<L> (&first)[Rows],
                                                   const std::byte* const (&x)[Rows],
                                                   const std::byte* const (&panel)[Panels],
                                                   std::int64_t ahead) {
   constexpr bool bytes = std::is_same_v<W, i8>;
-  typename L::codes sums[Rows][Panels];
+  codes_of<L> sums[Rows][Panels];
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
@@ -176,7 +171,7 @@ void multiply_code_block(const matmul_tile& t, block_corner at) {
     out[r] = t.sums + (at.row + r) * t.sums_stride + at.panel * panel_width;
   }
   for (std::int64_t k = t.k_begin; k < t.k_end; k += layout::columns) {
-    typename L::codes first[Rows];
+    codes_of<L> first[Rows];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) first[r] = first_sums<L, W>(x[r]);
     if constexpr (std::is_same_v<W, f4_pair>) {
@@ -201,7 +196,7 @@ void multiply_code_block(const matmul_tile& t, block_corner at) {
 /// All panels of the tile for `Rows` rows from `row` on: several at once, then one by one.
 template <class L, class W, int Rows>
 void multiply_code_rows(const matmul_tile& t, std::int64_t row) {
-  constexpr int panels = L::code_panels_for(Rows);
+  constexpr int panels = L::bytes::panels_for(Rows);
   std::int64_t panel = 0;
   for (; panel + panels <= t.panels; panel += panels)
     multiply_code_block<L, W, Rows, panels>(t, {.row = row, .panel = panel});
@@ -209,20 +204,26 @@ void multiply_code_rows(const matmul_tile& t, std::int64_t row) {
     multiply_code_block<L, W, Rows, 1>(t, {.row = row, .panel = panel});
 }
 
+/// All rows, in blocks of as many as there are functions.
+template <class L, class W, int... Before>
+void multiply_code_panels(const matmul_tile& t, std::integer_sequence<int, Before...>) {
+  using function = void (*)(const matmul_tile&, std::int64_t);
+  constexpr function by_rows[] = {multiply_code_rows<L, W, Before + 1>...};
+  in_even_blocks<sizeof...(Before)>(
+      t.rows, [&](std::int64_t row, std::int64_t rows) { by_rows[rows - 1](t, row); });
+}
+
 /// Many rows take few panels at a time, whose terms stay in the first cache.
 template <class L, class W>
 void multiply_code_tile(const matmul_tile& t) {
-  using function = void (*)(const matmul_tile&, std::int64_t);
-  constexpr function by_rows[] = {multiply_code_rows<L, W, 1>, multiply_code_rows<L, W, 2>,
-                                  multiply_code_rows<L, W, 3>, multiply_code_rows<L, W, 4>};
-  const std::int64_t panels = t.rows > code_rows_max ? L::code_panels_for(2) : t.panels;
+  constexpr int rows_max = L::bytes::rows_max;
+  const std::int64_t panels = t.rows > rows_max ? L::bytes::panels_for(2) : t.panels;
   matmul_tile part = t;
   for (std::int64_t panel = 0; panel < t.panels; panel += panels) {
     part.panels = t.panels - panel < panels ? t.panels - panel : panels;
     part.weights = t.weights + panel * t.panel_bytes;
     part.sums = t.sums + panel * panel_width;
-    in_even_blocks<code_rows_max>(
-        t.rows, [&](std::int64_t row, std::int64_t rows) { by_rows[rows - 1](part, row); });
+    multiply_code_panels<L, W>(part, std::make_integer_sequence<int, rows_max>{});
   }
 }
 

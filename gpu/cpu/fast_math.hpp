@@ -36,7 +36,7 @@ struct exp_split {
 };
 
 template <class L>
-exp_split<L> split_exp(L x) {
+[[gnu::always_inline]] inline exp_split<L> split_exp(L x) {
   using t = exp_terms;
   const L shift = L::all(t::shift);
   const L shifted = L::fma(x, L::all(t::log2_e), shift);
@@ -56,7 +56,7 @@ exp_split<L> split_exp(L x) {
 }
 
 template <class L>
-L exp_of(L x) {
+[[gnu::always_inline]] inline L exp_of(L x) {
   using t = exp_terms;
   const auto e = split_exp(L::min_of(L::all(t::highest), L::max_of(L::all(t::lowest), x)));
   return (e.tail + L::all(1.0f)) * e.first_power * e.second_power;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "gpu/cpu/fast_code_matmul.hpp"
 #include "gpu/cpu/fast_math.hpp"
@@ -17,9 +18,6 @@ namespace glimmer {
 // codes are f16 numbers. These go through memory, for a vector of them is widened to f32 fastest as
 // it is loaded: a few columns at a time, or all of the 128 where more than one block of rows wants
 // them.
-
-/// Rows of the largest block.
-inline constexpr std::int64_t block_rows_max = 6;
 
 /// Terms [begin, end) of a sum.
 struct k_range {
@@ -40,22 +38,39 @@ template <class L, int Rows, int Panels>
   }
 }
 
-/// A block of FP8 codes as f16: code / 256.
+/// A block of FP8 codes as f16 or f32: code / 256.
+template <class T>
 struct widened_f8 {
-  f16 codes[f8_block * panel_width];
+  using type = T;
+  T codes[f8_block * panel_width];
   float scale;
   std::byte padding[60];
 };
 
+/// A block of bf16 as f32.
+struct widened_bf16 {
+  float values[f8_block * panel_width];
+};
+
+/// What stands in a panel of W.
+template <class W>
+struct stored {
+  using type = W;
+};
+template <class T>
+struct stored<widened_f8<T>> {
+  using type = T;
+};
+
 /// FP8, whose blocks of columns have sums and scales of their own.
 template <class W>
-inline constexpr bool has_blocks = std::is_same_v<W, f8> || std::is_same_v<W, widened_f8>;
+inline constexpr bool has_blocks = std::is_same_v<W, f8>;
+template <class T>
+inline constexpr bool has_blocks<widened_f8<T>> = true;
 
 /// Bytes of a weight in a panel.
 template <class W>
-inline constexpr std::int64_t weight_bytes = sizeof(W);
-template <>
-inline constexpr std::int64_t weight_bytes<widened_f8> = sizeof(f16);
+inline constexpr std::int64_t weight_bytes = sizeof(typename stored<W>::type);
 
 /// Which of two neighbouring terms.
 enum class of_pair { first, second };
@@ -150,9 +165,8 @@ template <class L, class W, int Rows, int Panels>
     if constexpr (std::is_same_v<W, f8>) {
       add_f8_terms<L>(sums, x, pair, terms);
     } else {
-      using stored = std::conditional_t<std::is_same_v<W, widened_f8>, f16, W>;
       fetch_ahead<W>(t, pair);
-      add_pair<L, stored>(sums, x, pair, terms);
+      add_pair<L, typename stored<W>::type>(sums, x, pair, terms);
     }
   };
   std::int64_t k = range.begin;
@@ -224,34 +238,58 @@ void multiply_rows(const matmul_tile& t, std::int64_t row) {
   for (; panel < t.panels; ++panel) multiply_block<L, W, Rows, 1>(t, {.row = row, .panel = panel});
 }
 
-template <class L, class W>
-void multiply_tile(const matmul_tile& t) {
+/// All rows, in blocks of as many as there are functions.
+template <class L, class W, int... Before>
+void multiply_tile(const matmul_tile& t, std::integer_sequence<int, Before...>) {
   using function = void (*)(const matmul_tile&, std::int64_t);
-  constexpr function by_rows[] = {multiply_rows<L, W, 1>, multiply_rows<L, W, 2>,
-                                  multiply_rows<L, W, 3>, multiply_rows<L, W, 4>,
-                                  multiply_rows<L, W, 5>, multiply_rows<L, W, 6>};
-  in_even_blocks<block_rows_max>(
+  constexpr function by_rows[] = {multiply_rows<L, W, Before + 1>...};
+  in_even_blocks<sizeof...(Before)>(
       t.rows, [&](std::int64_t row, std::int64_t rows) { by_rows[rows - 1](t, row); });
 }
 
+template <class L, class W>
+void multiply_tile(const matmul_tile& t) {
+  multiply_tile<L, W>(t, std::make_integer_sequence<int, L::rows_max>{});
+}
+
 /// Terms `range` of a panel, within one block.
-template <class L>
-void widen_block(widened_f8& to, const std::byte* panel, std::int64_t scales_offset,
+template <class L, class T>
+void widen_block(widened_f8<T>& to, const std::byte* panel, std::int64_t scales_offset,
                  k_range range) {
-  for (std::int64_t k = range.begin; k < range.end; k += 2)
-    L::widen_f8_pair(to.codes + (k - range.begin) * panel_width, panel + k * panel_width);
+  for (std::int64_t k = range.begin; k < range.end; k += 2) {
+    T* const pair = to.codes + (k - range.begin) * panel_width;
+    if constexpr (std::is_same_v<T, f16>) {
+      L::widen_f8_pair(pair, panel + k * panel_width);
+    } else {
+      alignas(64) f16 halves[2 * panel_width];
+      L::widen_f8_pair(halves, panel + k * panel_width);
+      L::load(halves, all_lanes{}).store(pair, all_lanes{});
+      L::load(halves + panel_width, all_lanes{}).store(pair + panel_width, all_lanes{});
+    }
+  }
   __builtin_memcpy(&to.scale, panel + scales_offset + range.begin / f8_block * 4, sizeof to.scale);
 }
 
-/// More rows than one block of them: some panels at a time, a block of columns is widened once.
 template <class L>
+void widen_block(widened_bf16& to, const std::byte* panel, std::int64_t, k_range range) {
+  for (std::int64_t k = range.begin; k < range.end; k += 2) {
+    const std::byte* const pair = panel + k * panel_width * 2;
+    float* const first = to.values + (k - range.begin) * panel_width;
+    L::low_halves(pair).store(first, all_lanes{});
+    L::high_halves(pair).store(first + panel_width, all_lanes{});
+  }
+}
+
+/// Many rows: some panels at a time, a block of columns is widened once.
+template <class L, class Wide>
 void multiply_widened(const matmul_tile& t) {
-  constexpr std::int64_t panels = L::panels_for(block_rows_max);
-  alignas(64) widened_f8 wide[panels];
+  constexpr bool blocks = has_blocks<Wide>;
+  constexpr std::int64_t panels = L::panels_for(L::rows_max);
+  alignas(64) Wide wide[panels];
   matmul_tile part = t;
   part.weights = reinterpret_cast<const std::byte*>(wide);
-  part.panel_bytes = sizeof(widened_f8);
-  part.scales_offset = __builtin_offsetof(widened_f8, scale);
+  part.panel_bytes = sizeof(Wide);
+  if constexpr (blocks) part.scales_offset = __builtin_offsetof(Wide, scale);
   part.k_begin = 0;
   for (std::int64_t panel = 0; panel < t.panels; panel += panels) {
     part.panels = t.panels - panel < panels ? t.panels - panel : panels;
@@ -263,10 +301,13 @@ void multiply_widened(const matmul_tile& t) {
                        {.begin = k, .end = end});
       part.x = t.x + k * static_cast<std::int64_t>(sizeof(float));
       part.k_end = end - k;
-      multiply_tile<L, widened_f8>(part);
+      multiply_tile<L, std::conditional_t<blocks, Wide, float>>(part);
     }
   }
 }
+
+/// Rows of bf16 above which it pays to widen their weights once for all.
+inline constexpr std::int64_t widened_rows = 64;
 
 template <class L>
 void fast_matmul(const matmul_tile& tile) {
@@ -274,9 +315,13 @@ void fast_matmul(const matmul_tile& tile) {
     if constexpr (has_codes<decltype(tag)>) {
       multiply_code_tile<L, decltype(tag)>(tile);
     } else {
-      if (std::is_same_v<decltype(tag), f8> && tile.rows > block_rows_max)
-        return multiply_widened<L>(tile);
-      multiply_tile<L, decltype(tag)>(tile);
+      using W = decltype(tag);
+      if constexpr (std::is_same_v<W, f8>)
+        if (tile.rows > L::rows_max)
+          return multiply_widened<L, widened_f8<typename L::wide_f8>>(tile);
+      if constexpr (std::is_same_v<W, bf16> && L::widens_bf16)
+        if (tile.rows > widened_rows) return multiply_widened<L, widened_bf16>(tile);
+      multiply_tile<L, W>(tile);
     }
   });
 }

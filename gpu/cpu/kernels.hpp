@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "gpu/cpu/elements.hpp"
 #include "gpu/ops.hpp"
 
 namespace glimmer {
 
-// What one version of the arithmetic (plain, AVX2, AVX-512) has to give: straight loops over host
-// memory, without threads, allocation or knowledge of block tables. Every version gives the bits
-// of the plain one; the order of each reduction is part of the contract stated here.
+// What one version of the arithmetic (plain, AVX2, AVX-512 and more) has to give: straight loops
+// over host memory, without threads, allocation or knowledge of block tables. Every version gives
+// the bits of the plain one; the order of each reduction is part of the contract stated here.
 
 /// Outputs that one panel of packed weights serves.
 inline constexpr std::int64_t panel_width = 16;
@@ -59,8 +60,14 @@ inline constexpr std::int64_t code_group_bytes = sizeof(code_group);
 /// chain of fused multiply-adds per output, continued from call to call. For f4_pair, i8 and
 /// i4_pair it is a chain over the groups of columns; see `packed_matrix`. What an f4_pair matrix
 /// multiplies and divides its sums by is left to the caller.
+///
+/// bf16 rows times bf16 weights are summed in pairs of columns, 32 at a time, with e and o from 0:
+///     e = fma(x[row, k], w[panel, k, lane], e) for even k in order, and o likewise for odd k
+///     sums[row, panel * 16 + lane] += e + o
+/// and there whatever is smaller than 2^-126, operand or result, counts as zero.
 struct matmul_tile {
-  const std::byte* x = nullptr;  ///< rows from k = 0 on: f32, or quantised; see code_columns
+  const std::byte* x = nullptr;  ///< rows from k = 0 on: f32, bf16, or quantised; see code_columns
+  dtype x_type = dtype::f32;     ///< of rows that are not quantised; bf16 ends with a whole pair
   std::int64_t x_stride = 0;     ///< bytes from one row to the next
   std::int64_t rows = 0;
   const std::byte* weights = nullptr;  ///< first panel, see packing.hpp
@@ -82,24 +89,67 @@ struct tile_rows {
   std::int64_t stride = 0;  ///< head_dim rounded up to 16
 };
 
+/// Rows that are wanted next. A kernel asks for them between its sums, a few lines at a time: all
+/// at once they would hold it up.
+struct rows_ahead {
+  std::span<const void* const> row;  ///< null where none is wanted
+  std::int64_t bytes = 0;            ///< of each
+};
+
+/// Queries, and keys, that lie together in pairs; components of a head in whole steps of a sum.
+inline constexpr std::int64_t pair_queries_width = 16;
+inline constexpr std::int64_t pair_keys_width = 16;
+constexpr std::int64_t pair_depth(std::int64_t head_dim) {
+  return (head_dim + 31) / 32 * 32;
+}
+
+/// Where the keys of a tile lie, each [depth] of bf16: in scratch memory or in the cache itself.
+struct pair_keys {
+  struct group {
+    const std::byte* first = nullptr;
+    std::int64_t stride = 0;  ///< bytes from key to key
+  };
+  group groups[key_tile / pair_keys_width];
+};
+
 /// One tile for several query heads of one row. With s_j = (q . k_j) * scale, the dot product one
 /// chain over the components, for begin <= j < end:
 ///   tile: m = max s_j;  p_j = exp(s_j - m);  l = sum p_j in 16 lanes;  o = sum p_j v_j in order
 ///   merge: M' = max(M, m);  L = L exp(M - M') + l exp(m - M');  O likewise;  M = M'
 /// A tile's share does not depend on what came before it; tiles are merged left to right.
-struct tile_queries {
-  const float* q = nullptr;  ///< [count, stride]
+///
+/// bf16 queries over bf16 or f8 keys may be taken in pairs, as `matmul_tile` sums them: q . k_j by
+/// 32 components, and o by 32 keys, twice each: with h_j = bf16(p_j), then with bf16(p_j - h_j).
+template <class T, class Keys>
+struct tile_queries_of {
+  const T* q = nullptr;  ///< [count, stride]; bf16 as from load_queries
   std::int64_t count = 0;
   std::int64_t head_dim = 0;
   std::int64_t stride = 0;
-  const float* keys = nullptr;    ///< [head_dim, key_tile], from load_keys
-  const float* values = nullptr;  ///< [key_tile, stride], from load_values
-  std::int64_t begin = 0;         ///< keys that the row sees in this tile, begin < end
+  Keys keys{};                ///< [head_dim, key_tile], or as from load_keys of pairs
+  const T* values = nullptr;  ///< [key_tile, stride], or bf16 as from load_values
+  std::int64_t begin = 0;     ///< keys that the row sees in this tile, begin < end
   std::int64_t end = 0;
   float scale = 1;
   float* best = nullptr;    ///< [count] M, starts at -infinity
   float* total = nullptr;   ///< [count] L, starts at 0
   float* output = nullptr;  ///< [count, stride] O, starts at 0
+  rows_ahead ahead;
+};
+using tile_queries = tile_queries_of<float, const float*>;
+using pair_queries = tile_queries_of<bf16, pair_keys>;
+
+/// Attention in pairs; null in versions that have none. Zeros stand where a row is null and beyond
+/// head_dim.
+struct pair_kernels {
+  /// q [depth / 2, 16, 2] of 16 rows of bf16.
+  void (*load_queries)(bf16* q, const tile_rows& rows) = nullptr;
+  /// Rows of bf16 or f8, brought to `scratch` [key_tile, depth] where they cannot be used as they
+  /// lie.
+  pair_keys (*load_keys)(bf16* scratch, const tile_rows& rows) = nullptr;
+  /// values [key_tile / 2, stride, 2].
+  void (*load_values)(bf16* values, const tile_rows& rows) = nullptr;
+  void (*attend)(const pair_queries& queries) = nullptr;
 };
 
 struct cpu_kernels {
@@ -120,16 +170,23 @@ struct cpu_kernels {
   /// One row of f32 or bf16 as codes: a `code_group` and its codes for each group.
   void (*quantise)(std::byte* to, const_elements x, const row_groups& groups);
   void (*matmul)(const matmul_tile& tile);
+  bool multiplies_pairs = false;     ///< takes bf16 rows for bf16 weights
+  std::int64_t rows_per_pass = 256;  ///< that share one pass over the weights
 
   /// keys [head_dim, key_tile] = transpose of the rows; zeros where a row is null.
   void (*load_keys)(float* keys, const tile_rows& rows);
   /// values [key_tile, stride]; zeros where a row is null and beyond head_dim.
   void (*load_values)(float* values, const tile_rows& rows);
   void (*attend)(const tile_queries& queries);
+  pair_kernels pairs{};
 };
 
 const cpu_kernels& plain_kernels();
+/// The plain loops with sums in pairs: the judge of `amx_kernels`.
+const cpu_kernels& plain_pair_kernels();
 const cpu_kernels& avx2_kernels();
 const cpu_kernels& avx512_kernels();
+const cpu_kernels& avx512vnni_kernels();
+const cpu_kernels& amx_kernels();
 
 }  // namespace glimmer

@@ -19,5 +19,9 @@ void plain_matmul(const matmul_tile& tile);
 void plain_load_keys(float* keys, const tile_rows& rows);
 void plain_load_values(float* values, const tile_rows& rows);
 void plain_attend(const tile_queries& queries);
+void plain_load_pair_queries(bf16* q, const tile_rows& rows);
+pair_keys plain_load_pair_keys(bf16* scratch, const tile_rows& rows);
+void plain_load_pair_values(bf16* values, const tile_rows& rows);
+void plain_attend_pairs(const pair_queries& queries);
 
 }  // namespace glimmer

@@ -6,6 +6,7 @@
 
 #include "gpu/cpu/bf16.hpp"
 #include "gpu/cpu/packing.hpp"
+#include "gpu/cpu/pair_sum.hpp"
 #include "gpu/cpu/plain.hpp"
 
 namespace glimmer {
@@ -79,6 +80,24 @@ float add_products<f8>(const matmul_tile& tile, const std::byte* row, const std:
   return sum;
 }
 
+/// Weights of bf16 whose activations are bf16 as well.
+struct pairs_of_bf16 {};
+
+/// The same in pairs.
+template <>
+float add_products<pairs_of_bf16>(const matmul_tile& tile, const std::byte* row,
+                                  const std::byte* panel, panel_place at, float sum) {
+  const auto* const x = reinterpret_cast<const bf16*>(row);
+  while (at.k < tile.k_end) {
+    pair_sum pairs;
+    const std::int64_t end = std::min(at.k + pair_sum::columns, tile.k_end);
+    for (; at.k < end; ++at.k)
+      pairs.add(at.k % 2, {widen(x[at.k]), weight_at<bf16>(tile, panel, at)});
+    sum = pairs.added_to(sum);
+  }
+  return sum;
+}
+
 template <class W>
 concept has_codes = std::same_as<W, i8> || std::same_as<W, i4_pair> || std::same_as<W, f4_pair>;
 
@@ -130,7 +149,7 @@ void plain_quantise(std::byte* to, const_elements x, const row_groups& groups) {
 }
 
 void plain_matmul(const matmul_tile& tile) {
-  with_packed(tile.weight_type, [&](auto tag) {
+  const auto multiply = [&](auto tag) {
     for (std::int64_t row = 0; row < tile.rows; ++row) {
       for (std::int64_t out = 0; out < tile.panels * panel_width; ++out) {
         float& sum = tile.sums[row * tile.sums_stride + out];
@@ -139,7 +158,9 @@ void plain_matmul(const matmul_tile& tile) {
                                           {.lane = out % panel_width, .k = tile.k_begin}, sum);
       }
     }
-  });
+  };
+  if (tile.x_type == dtype::bf16) return multiply(pairs_of_bf16{});
+  with_packed(tile.weight_type, multiply);
 }
 
 }  // namespace glimmer

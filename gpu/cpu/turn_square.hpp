@@ -3,12 +3,13 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "gpu/cpu/elements.hpp"
 
 namespace glimmer {
 
-/// Transposes 8 rows of 8 floats on processors with AVX2. A template over the lanes that use it,
+/// Transposes 8 rows of 8 words on processors with AVX2. A template over the lanes that use it,
 /// so that each instruction set has code of its own.
 template <class L>
 struct square_of_keys {
@@ -31,12 +32,38 @@ struct square_of_keys {
     return _mm256_cvtss_f32(eight(padded));
   }
 
-  /// to[i * stride + j] = row[j][d + i]; zeros for rows that are null.
+  /// Components turned at once; of bf16 they are moved in pairs.
+  template <class T>
+  static constexpr std::int64_t depth = std::is_same_v<T, bf16> ? 16 : 8;
+
+  /// to[i * stride + j] = row[j][d + i], i < depth; zeros for rows that are null.
   template <class T>
   static void turn(const T* const* row, std::int64_t d, float* to, std::int64_t stride) {
     __m256 r[8];
 #pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) r[j] = row[j] != nullptr ? eight(row[j] + d) : _mm256_setzero_ps();
+    turn(r);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) _mm256_storeu_ps(to + i * stride, r[i]);
+  }
+  static void turn(const bf16* const* row, std::int64_t d, float* to, std::int64_t stride) {
+    __m256 r[8];
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j)
+      r[j] = row[j] != nullptr ? eight(reinterpret_cast<const float*>(row[j] + d))
+                               : _mm256_setzero_ps();
+    turn(r);
+    const __m256 mask = _mm256_castsi256_ps(_mm256_set1_epi32(-65536));
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const __m256i pair = _mm256_castps_si256(r[i]);
+      _mm256_storeu_ps(to + 2 * i * stride, _mm256_castsi256_ps(_mm256_slli_epi32(pair, 16)));
+      _mm256_storeu_ps(to + (2 * i + 1) * stride, _mm256_and_ps(r[i], mask));
+    }
+  }
+
+ private:
+  static void turn(__m256 (&r)[8]) {
     __m256 pairs[8];
 #pragma GCC unroll 4
     for (int j = 0; j < 8; j += 2) {
@@ -50,12 +77,10 @@ struct square_of_keys {
     quarters(pairs + 4, high);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      _mm256_storeu_ps(to + i * stride, _mm256_permute2f128_ps(low[i], high[i], 0x20));
-      _mm256_storeu_ps(to + (i + 4) * stride, _mm256_permute2f128_ps(low[i], high[i], 0x31));
+      r[i] = _mm256_permute2f128_ps(low[i], high[i], 0x20);
+      r[i + 4] = _mm256_permute2f128_ps(low[i], high[i], 0x31);
     }
   }
-
- private:
   static void quarters(const __m256* pairs, __m256 (&to)[4]) {
     to[0] = _mm256_shuffle_ps(pairs[0], pairs[2], _MM_SHUFFLE(1, 0, 1, 0));
     to[1] = _mm256_shuffle_ps(pairs[0], pairs[2], _MM_SHUFFLE(3, 2, 3, 2));

@@ -50,10 +50,10 @@ class DeterminismTest(unittest.TestCase):
         code, log = daemon.end()
         assert code == 0, log
 
-    def check(self, *flags, **environment):
+    def check(self, *flags, expected=None, **environment):
         daemon = Daemon(*flags, **environment)
         for at_once in (10, 3):  # the second time much of it is cached
-            self.assertEqual(answers(daemon, at_once), self.expected)
+            self.assertEqual(answers(daemon, at_once), expected or self.expected)
         return daemon
 
     def test_the_setup_changes_no_bit(self):
@@ -63,12 +63,16 @@ class DeterminismTest(unittest.TestCase):
                 self.assertEqual(code, 0, log)
 
     def test_the_instruction_set_changes_no_bit(self):
-        for name in ("plain", "avx2", "avx512"):
+        """But for `amx`, which sums bf16 by bf16 in pairs; its bits are those of the other tests,
+        where the processor has it."""
+        plain = Daemon(GLIMMER_CPU_ISA="plain")
+        expected = answers(plain, at_once=10)
+        self.assertEqual(plain.end()[0], 0)
+        for name in ("avx2", "avx512", "avx512vnni"):
             with self.subTest(name):
                 try:
-                    code, log = self.check(GLIMMER_CPU_ISA=name).end()
+                    code, log = self.check(expected=expected, GLIMMER_CPU_ISA=name).end()
                 except RuntimeError as refused:
-                    self.assertNotEqual(name, "plain")
                     self.assertIn("this processor does not have", str(refused))
                 else:
                     self.assertEqual(code, 0, log)

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(ops_return_before_they_are_done) {
 BOOST_AUTO_TEST_CASE(an_instruction_set_is_forced_by_name_or_refused_with_those_that_are_there) {
   const auto sets = available_instruction_sets();
   BOOST_TEST((instruction_set_named("") == sets.back()));
-  for (const auto set : {instruction_set::plain, instruction_set::avx2, instruction_set::avx512}) {
+  using enum instruction_set;
+  for (const auto set : {plain, plain_pairs, avx2, avx512, avx512vnni, amx}) {
     const auto named = instruction_set_named(to_string(set));
     const bool there = std::ranges::find(sets, set) != sets.end();
     BOOST_TEST(named.has_value() == there);
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(an_instruction_set_is_forced_by_name_or_refused_with_those_
   BOOST_REQUIRE(!unknown);
   BOOST_TEST(unknown.error().text.starts_with(
       "The instruction set is set to 'avx512bf16', which no code here is made for; allowed here "
-      "are plain"));
+      "are plain-pairs, plain"));
 }
 
 BOOST_AUTO_TEST_CASE(an_upload_takes_its_bytes_before_it_returns) {

@@ -31,9 +31,15 @@ STAGES = [
     Stage("all of it", 25.5, 999, 0.3, 6, 3, 170,
           dict(copy=1.5, capital=2, fact=1.5, talk=1, remember=1, tool=5, pick=0.5, result=0.5,
                arithmetic=6, no_tool=1, parallel=4, json=1.5, needle=1)),
-    Stage("and pictures", 1e9, 999, 0.3, 6, 3, 170,
+    Stage("and pictures", 35.2, 999, 0.3, 6, 3, 170,
           dict(copy=1.5, capital=1.5, fact=1, talk=1, remember=1, tool=4, pick=0.5, result=0.5,
                arithmetic=6, no_tool=1, parallel=4, json=1.5, needle=1, picture=10)),
+    Stage("words nobody knows", 41.0, 999, 0.6, 6, 3, 170,
+          dict(copy=3, capital=0.8, fact=0.8, talk=0.8, remember=2, tool=5, pick=0.5, result=0.5,
+               arithmetic=4, no_tool=1, parallel=6, json=1.5, needle=0.8, picture=4)),
+    Stage("once more all of it", 1e9, 999, 0.3, 6, 3, 170,
+          dict(copy=1.5, capital=1, fact=1, talk=1, remember=1.5, tool=5, pick=0.5, result=0.5,
+               arithmetic=5, no_tool=1, parallel=5, json=1, needle=1, picture=4)),
 ]
 TOOL_SKILLS = ("tool", "pick", "result", "no_tool", "parallel")
 # What follows a list of tools again and again: choosing is learnt per choice, not per list.

@@ -187,9 +187,9 @@ class Tasks(Material):
     def picture_question(self, things, number, strength):
         """A question about one picture, the `number`th if there are several (else 0): its text, the
         turn that answers, and the answer. Every thought reads the picture aloud, shape by shape: up
-        to the one that is asked for, or, where shapes are to be counted, with the count so far
-        behind each. What the question names comes last, so that the sign that tells whether this is
-        it stands right behind the word."""
+        to the one that is asked for, or, where shapes are to be counted, with a colon and the count
+        so far behind each that counts. What the question names comes last, so that the sign that
+        tells whether this is it stands right behind the word."""
         where = f"picture {number}" if number else "the picture"
         colours, shapes = ([thing[part] for thing in things] for part in (0, 1))
         colour, shape = self.random.choice(list(zip(colours, shapes)))
@@ -221,9 +221,11 @@ class Tasks(Material):
             reply = f"I see {counted} {(colours, shapes)[of].count(counted)} times."
         read, count = [], 0
         for n, (c, s, _) in enumerate(things[:last], 1):
-            count += counted in (c, s)
             named = f"{s} {c}" if kind in ("shape", "colours") else f"{c} {s}"
-            read.append(f"{n} {named}" + (f" {count}" if counted else ""))
+            if counted in (c, s):
+                count += 1
+                named += f": {count}"
+            read.append(f"{n} {named}")
         read = ", ".join(read) + "."
         thought = self.think(strength, [(1, "I look."), (0, read), (2, f"They ask about {where}."),
                                         (3, f"Once more: {read}")])

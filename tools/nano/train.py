@@ -40,11 +40,13 @@ def pad(samples, vocabulary):
 
 def batches(conversations, vocabulary, million_tokens):
     """Endless batches of conversations of like length, and their pictures: no packing, so nothing
-    leaks."""
+    leaks. A conversation so long that nothing the model writes is left of it is passed over."""
     while True:
         texts, pixels = zip(*(conversations.draw(million_tokens()) for _ in range(DRAW)))
         encoded = (sample[:LONGEST] for sample in vocabulary.encode_all(list(texts)))
-        samples = sorted(zip(encoded, pixels), key=lambda sample: len(sample[0]))
+        samples = sorted((sample for sample in zip(encoded, pixels)
+                          if any(vocabulary.written(sample[0]))),
+                         key=lambda sample: len(sample[0]))
         most = EARLY_BATCH if million_tokens() < EARLY else BATCH
         groups, group = [], []
         for sample in samples:
