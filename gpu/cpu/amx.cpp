@@ -3,6 +3,7 @@
 // the program.
 #include "gpu/cpu/amx_attention.hpp"
 #include "gpu/cpu/bytes_vnni.hpp"
+#include "gpu/cpu/pair_vectors.hpp"
 #include "gpu/cpu/tile_registers.hpp"
 
 namespace glimmer {
@@ -132,6 +133,104 @@ void multiply_bf16(const matmul_tile& t) {
       if (range.begin == range.end) continue;
       for (std::int64_t row = 0; row < t.rows; row += rows_at_once)
         multiply_pairs(registers, part, row, range);
+    }
+  }
+}
+
+// FP8 --------------------------------------------------------------------------------------------
+
+/// A block of columns of a panel in 256ths, as a bf16 panel has them, and its scale.
+struct alignas(64) wide_block {
+  bf16 weights[f8_block * panel_width];
+  float scale;
+};
+
+/// Codes are asked for so far ahead: one panel at a time is too few streams.
+constexpr std::int64_t codes_ahead = 8192;
+
+std::int64_t block_columns(const matmul_tile& t, std::int64_t k) {
+  return t.k_end - k < f8_block ? t.k_end - k : f8_block;
+}
+
+/// The block from column `k` on of a panel; zeros fill its last tile.
+void widen_block(wide_block& to, const matmul_tile& t, const std::byte* panel, std::int64_t k) {
+  constexpr std::int64_t at_once = 32;
+  const std::int64_t columns = block_columns(t, k);
+  const std::int64_t count = (columns + columns % 2) * panel_width;
+  const std::byte* const codes = panel + k * panel_width;
+  for (std::int64_t i = 0; i < count; i += at_once) {
+    if (i % 64 == 0) __builtin_prefetch(codes + i + codes_ahead);
+    _mm512_store_si512(
+        to.weights + i,
+        bf16_of_f8<-8>(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + i))));
+  }
+  const std::int64_t end = (columns + 31) / 32 * 32 * panel_width;
+  for (std::int64_t i = count; i < end; i += at_once)
+    _mm512_store_si512(to.weights + i, _mm512_setzero_si512());
+  __builtin_memcpy(&to.scale, panel + t.scales_offset + k / f8_block * 4, sizeof to.scale);
+}
+
+/// Some rows times a block: what is added to their sums but for its scale.
+struct alignas(64) block_sums {
+  float o[tile_rows_max][panel_width];
+};
+
+/// Even and odd tiles of rows have registers of their own.
+template <bool Odd>
+void multiply_block(const matmul_tile& t, const std::byte* x, const wide_block& w,
+                    std::int64_t steps, block_sums& to) {
+  constexpr int sums = Odd ? 1 : 0;
+  clear_tile<sums>();
+  for (std::int64_t step = 0; step < steps; ++step) {
+    load_tile<4 + sums>(x + step * tile_row_bytes, t.x_stride);
+    load_tile<6 + sums>(w.weights + step * 32 * panel_width, tile_row_bytes);
+    add_pair_products<sums, 4 + sums, 6 + sums>();
+  }
+  store_tile<sums>(to.o, tile_row_bytes);
+}
+
+void add_block(const matmul_tile& t, row_range rows, float scale, const block_sums& from,
+               float* sums) {
+  for (std::int64_t r = 0; r < rows.count; ++r) {
+    float* const to = sums + (rows.begin + r) * t.sums_stride;
+    lanes::fma(lanes::load(from.o[r], all_lanes{}), lanes::all(scale * 256),
+               lanes::load(to, all_lanes{}))
+        .store(to, all_lanes{});
+  }
+}
+
+/// Rows times a block of columns from `k` on of one panel.
+void multiply_f8_block(tile_registers& registers, const matmul_tile& t, const wide_block& w,
+                       std::int64_t k, float* sums) {
+  const std::int64_t steps = (block_columns(t, k) + 31) / 32;
+  const std::byte* const x = t.x + k * static_cast<std::int64_t>(sizeof(bf16));
+  block_sums even;
+  block_sums odd;
+  bool is_odd = false;
+  in_even_blocks<tile_rows_max>(t.rows, [&](std::int64_t row, std::int64_t count) {
+    registers.shape({.rows = count, .more_rows = count, .row_bytes = tile_row_bytes});
+    block_sums& block = is_odd ? odd : even;
+    const auto multiply = is_odd ? multiply_block<true> : multiply_block<false>;
+    multiply(t, x + row * t.x_stride, w, steps, block);
+    add_block(t, {.begin = row, .count = count}, w.scale, block, sums);
+    is_odd = !is_odd;
+  });
+}
+
+/// A block of columns is widened once for all rows, and before the one in front of it is used: a
+/// tile waits for what is on its way to memory.
+void multiply_f8(const matmul_tile& t) {
+  tile_registers registers;
+  wide_block wide[2];
+  for (std::int64_t panel = 0; panel < t.panels; ++panel) {
+    const std::byte* const codes = t.weights + panel * t.panel_bytes;
+    float* const sums = t.sums + panel * panel_width;
+    int now = 0;
+    widen_block(wide[now], t, codes, t.k_begin);
+    for (std::int64_t k = t.k_begin; k < t.k_end; k += f8_block, now = 1 - now) {
+      if (k + f8_block < t.k_end) widen_block(wide[1 - now], t, codes, k + f8_block);
+      before_tiles_load();
+      multiply_f8_block(registers, t, wide[now], k, sums);
     }
   }
 }
@@ -286,10 +385,15 @@ void multiply_codes(const matmul_tile& t) {
 }
 
 /// Fewer rows of codes than these are multiplied by vectors: the sums are the same.
-constexpr std::int64_t code_rows_min = 5;
+constexpr std::int64_t code_rows_min = 17;
+
+void multiply_in_pairs(const matmul_tile& tile) {
+  if (tile.weight_type == dtype::bf16) return multiply_bf16(tile);
+  tile.rows <= pair_rows_max ? multiply_few_pairs<lanes, f8>(tile) : multiply_f8(tile);
+}
 
 void amx_matmul(const matmul_tile& tile) {
-  if (tile.x_type == dtype::bf16) return multiply_bf16(tile);
+  if (tile.x_type == dtype::bf16) return multiply_in_pairs(tile);
   if (tile.rows < code_rows_min) return fast_matmul<lanes>(tile);
   switch (tile.weight_type) {
     case dtype::i8: return multiply_codes<i8>(tile);

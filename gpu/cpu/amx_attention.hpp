@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpu/cpu/fast_attention.hpp"
+#include "gpu/cpu/lanes_avx512.hpp"
 #include "gpu/cpu/tile_registers.hpp"
 
 namespace glimmer {
@@ -52,20 +53,9 @@ void with_short(dtype type, const Body& body) {
   body(bf16{});
 }
 
-/// 16 E4M3 codes as bf16. Its bits have their place there, but for the exponent's bias; subnormals
-/// are so few that a table holds them.
-inline __m256i bf16_of_f8(__m128i codes) {
-  const __m256i small = _mm256_setr_epi16(0, 0x3b00, 0x3b80, 0x3bc0, 0x3c00, 0x3c20, 0x3c40, 0x3c60,
-                                          0, 0, 0, 0, 0, 0, 0, 0);
-  const __m256i words = _mm256_cvtepu8_epi16(codes);
-  const __m256i size = _mm256_and_si256(words, _mm256_set1_epi16(0x7f));
-  const __m256i sign = _mm256_slli_epi16(_mm256_sub_epi16(words, size), 8);
-  __m256i bits = _mm256_add_epi16(_mm256_slli_epi16(size, 4), _mm256_set1_epi16(120 << 7));
-  bits = _mm256_mask_permutexvar_epi16(bits, _mm256_cmplt_epi16_mask(size, _mm256_set1_epi16(8)),
-                                       size, small);
-  bits = _mm256_mask_mov_epi16(bits, _mm256_cmpeq_epi16_mask(size, _mm256_set1_epi16(0x7f)),
-                               _mm256_set1_epi16(0x7fc0));
-  return _mm256_or_si256(bits, sign);
+/// 16 E4M3 codes as bf16.
+inline __m256i sixteen_of_f8(__m128i codes) {
+  return _mm512_castsi512_si256(bf16_of_f8<0>(_mm256_castsi128_si256(codes)));
 }
 
 /// 16 components of a row, as bf16; zeros where there are none.
@@ -74,9 +64,9 @@ template <class L, class T, class Lanes>
   if (row == nullptr) return _mm256_setzero_si256();
   const T* const from = static_cast<const T*>(row) + d;
   if constexpr (std::is_same_v<T, f8> && std::is_same_v<Lanes, all_lanes>) {
-    return bf16_of_f8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    return sixteen_of_f8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   } else if constexpr (std::is_same_v<T, f8>) {
-    return bf16_of_f8(_mm_maskz_loadu_epi8(L::mask(lanes), from));
+    return sixteen_of_f8(_mm_maskz_loadu_epi8(L::mask(lanes), from));
   } else if constexpr (std::is_same_v<Lanes, all_lanes>) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   } else {

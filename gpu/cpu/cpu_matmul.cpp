@@ -20,6 +20,8 @@ constexpr std::int64_t page_bytes = 4096;
 /// rows' terms, which no near cache holds, are read once for all of them.
 constexpr std::int64_t rows_of_wide_tasks = 64;
 constexpr std::int64_t panels_of_wide_tasks = 16;
+/// Columns that rows in pairs are padded to.
+constexpr std::int64_t columns_of_pairs = 32;
 /// Tasks a thread that even out their ends.
 constexpr std::int64_t tasks_per_thread = 4;
 /// Products (rows * in * out) below which one thread does it all.
@@ -233,11 +235,13 @@ void cpu_ops::matmul(stream_handle s, tensor out, tensor x, const packed_matrix&
 product_rows cpu_ops::prepared(stream_state& state, const tensor& x, const packed_matrix& w) {
   const row_groups groups{.width = w.in, .columns = code_columns(w.source)};
   const bool quantises = groups.columns != 0;
-  const bool pairs = kernels_.multiplies_pairs && x.type == dtype::bf16 && w.source == dtype::bf16;
+  const bool short_weights = w.source == dtype::bf16 || w.source == dtype::f8_e4m3;
+  const bool pairs = kernels_.multiplies_pairs && x.type == dtype::bf16 && short_weights;
   const dtype type = pairs ? dtype::bf16 : dtype::f32;
-  const std::int64_t width = (w.in + w.in % 2) * static_cast<std::int64_t>(size_of(type));
+  const std::int64_t columns = pairs ? cut{columns_of_pairs}.of(w.in) * columns_of_pairs : w.in;
+  const std::int64_t width = columns * static_cast<std::int64_t>(size_of(type));
   const bool spread = width % page_bytes != 0 || x.shape[0] == 1;
-  if (!quantises && x.type == type && w.in % 2 == 0 && spread)
+  if (!quantises && x.type == type && columns == w.in && spread)
     return {.data = host<const std::byte>(x), .stride = width, .type = type};
   const std::int64_t stride =
       quantises ? cut{groups.columns}.of(w.in) * (code_group_bytes + groups.columns)
@@ -251,7 +255,8 @@ product_rows cpu_ops::prepared(stream_state& state, const tensor& x, const packe
     if (quantises) {
       kernels_.quantise(to, from, groups);
     } else {
-      std::memset(to + width - 2 * size_of(type), 0, 2 * size_of(type));
+      std::memset(to + w.in * static_cast<std::int64_t>(size_of(type)), 0,
+                  static_cast<std::size_t>(columns - w.in) * size_of(type));
       kernels_.convert({.data = to, .type = type}, from, w.in);
     }
   });

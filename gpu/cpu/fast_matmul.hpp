@@ -101,16 +101,17 @@ template <class W, int Panels>
   if constexpr (Panels == 1 && sizeof(W) == 2) __builtin_prefetch(pair[0] + t.panel_bytes, 0, 2);
 }
 
-/// sums += the products of one or two terms.
-template <class L, class W, int Rows, int Panels>
-[[gnu::always_inline]] inline void add_pair(L (&sums)[Rows][Panels], const float* const (&x)[Rows],
+/// sums += the products of one or two terms. Two chains take even and odd terms.
+template <class L, class W, int Chains, int Rows, int Panels>
+[[gnu::always_inline]] inline void add_pair(L (&sums)[Chains][Rows][Panels],
+                                            const float* const (&x)[Rows],
                                             const std::byte* const (&pair)[Panels], k_range terms) {
   L w[Panels];
   load_weights<L, W, of_pair::first>(w, pair);
-  add_products(sums, x, terms.begin, w);
+  add_products(sums[0], x, terms.begin, w);
   if (terms.end - terms.begin < 2) return;
   load_weights<L, W, of_pair::second>(w, pair);
-  add_products(sums, x, terms.begin + 1, w);
+  add_products(sums[Chains - 1], x, terms.begin + 1, w);
 }
 
 /// FP8 columns that are widened before any is used, and how far ahead a line is fetched. Fewer or
@@ -119,8 +120,8 @@ inline constexpr std::int64_t f8_columns = 8;
 inline constexpr std::int64_t f8_ahead = 1024;
 
 /// The same of up to `f8_columns` terms of FP8 codes.
-template <class L, int Rows, int Panels>
-[[gnu::always_inline]] inline void add_f8_terms(L (&sums)[Rows][Panels],
+template <class L, int Chains, int Rows, int Panels>
+[[gnu::always_inline]] inline void add_f8_terms(L (&sums)[Chains][Rows][Panels],
                                                 const float* const (&x)[Rows],
                                                 const std::byte* const (&codes)[Panels],
                                                 k_range terms) {
@@ -143,14 +144,14 @@ template <class L, int Rows, int Panels>
       const L w = L::load(halves[p] + i * panel_width, all_lanes{});
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r)
-        sums[r][p] = L::fma(L::all(x[r][terms.begin + i]), w, sums[r][p]);
+        sums[i % Chains][r][p] = L::fma(L::all(x[r][terms.begin + i]), w, sums[i % Chains][r][p]);
     }
   }
 }
 
 /// sums += the products of the terms in `range`.
-template <class L, class W, int Rows, int Panels>
-[[gnu::always_inline]] inline void add_range(L (&sums)[Rows][Panels], const matmul_tile& t,
+template <class L, class W, int Chains, int Rows, int Panels>
+[[gnu::always_inline]] inline void add_range(L (&sums)[Chains][Rows][Panels], const matmul_tile& t,
                                              block_corner at, k_range range) {
   const float* x[Rows];
 #pragma GCC unroll 8
@@ -183,19 +184,19 @@ template <class L, class W, int Rows, int Panels>
 
 template <class L, class W, int Rows, int Panels>
 void multiply_block(const matmul_tile& t, block_corner at) {
-  L sums[Rows][Panels];
+  L sums[1][Rows][Panels];
   const auto place = [&](int r, int p) __attribute__((always_inline)) {
     return sums_at(t, {.row = at.row + r, .panel = at.panel + p});
   };
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-    for (int p = 0; p < Panels; ++p) sums[r][p] = L::load(place(r, p), all_lanes{});
+    for (int p = 0; p < Panels; ++p) sums[0][r][p] = L::load(place(r, p), all_lanes{});
   add_range<L, W>(sums, t, at, {.begin = t.k_begin, .end = t.k_end});
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-    for (int p = 0; p < Panels; ++p) sums[r][p].store(place(r, p), all_lanes{});
+    for (int p = 0; p < Panels; ++p) sums[0][r][p].store(place(r, p), all_lanes{});
 }
 
 /// The same for FP8: block by block, sums = fma(sum of a block, its scale, sums).
@@ -203,11 +204,11 @@ template <class L, class W, int Rows, int Panels>
 requires has_blocks<W>
 void multiply_block(const matmul_tile& t, block_corner at) {
   for (std::int64_t k = t.k_begin; k < t.k_end; k += f8_block) {
-    L sums[Rows][Panels];
+    L sums[1][Rows][Panels];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-      for (int p = 0; p < Panels; ++p) sums[r][p] = L::zero();
+      for (int p = 0; p < Panels; ++p) sums[0][r][p] = L::zero();
     float scale[Panels];  // asked for now, for they lie far away
 #pragma GCC unroll 8
     for (int p = 0; p < Panels; ++p) {
@@ -222,7 +223,8 @@ void multiply_block(const matmul_tile& t, block_corner at) {
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         float* const to = sums_at(t, {.row = at.row + r, .panel = at.panel + p});
-        L::fma(sums[r][p], L::all(scale[p] * 256), L::load(to, all_lanes{})).store(to, all_lanes{});
+        L::fma(sums[0][r][p], L::all(scale[p] * 256), L::load(to, all_lanes{}))
+            .store(to, all_lanes{});
       }
     }
   }

@@ -64,11 +64,13 @@ inline constexpr std::int64_t code_group_bytes = sizeof(code_group);
 /// bf16 rows times bf16 weights are summed in pairs of columns, 32 at a time, with e and o from 0:
 ///     e = fma(x[row, k], w[panel, k, lane], e) for even k in order, and o likewise for odd k
 ///     sums[row, panel * 16 + lane] += e + o
-/// and there whatever is smaller than 2^-126, operand or result, counts as zero.
+/// and there whatever is smaller than 2^-126, operand or result, counts as zero. Of f8_e4m3 weights
+/// each block of 128 columns is summed so, from 0 and in 256ths, and then added: see
+/// `packed_matrix`.
 struct matmul_tile {
   const std::byte* x = nullptr;  ///< rows from k = 0 on: f32, bf16, or quantised; see code_columns
-  dtype x_type = dtype::f32;     ///< of rows that are not quantised; bf16 ends with a whole pair
-  std::int64_t x_stride = 0;     ///< bytes from one row to the next
+  dtype x_type = dtype::f32;  ///< of rows that are not quantised; bf16 is padded with zeros to 32
+  std::int64_t x_stride = 0;  ///< bytes from one row to the next
   std::int64_t rows = 0;
   const std::byte* weights = nullptr;  ///< first panel, see packing.hpp
   std::int64_t panel_bytes = 0;        ///< from one panel to the next
@@ -170,7 +172,7 @@ struct cpu_kernels {
   /// One row of f32 or bf16 as codes: a `code_group` and its codes for each group.
   void (*quantise)(std::byte* to, const_elements x, const row_groups& groups);
   void (*matmul)(const matmul_tile& tile);
-  bool multiplies_pairs = false;     ///< takes bf16 rows for bf16 weights
+  bool multiplies_pairs = false;     ///< takes bf16 rows for bf16 and f8 weights
   std::int64_t rows_per_pass = 256;  ///< that share one pass over the weights
 
   /// keys [head_dim, key_tile] = transpose of the rows; zeros where a row is null.

@@ -39,6 +39,25 @@ struct codes_avx512 {
   static codes high(f4_pair, const std::byte* x) { return doubled_f4(high(i4_pair{}, x)); }
 };
 
+/// 32 E4M3 codes as bf16 times 2^Shift. Bits have their place there, but for the exponent's bias;
+/// subnormals are so few that a table holds them.
+template <int Shift>
+__m512i bf16_of_f8(__m256i codes) {
+  constexpr std::uint16_t one = (127 + Shift) << 7;
+  constexpr std::uint16_t unit = one - (9 << 7);  // 2^-9, that of subnormals
+  alignas(64) static constexpr std::uint16_t small[32] = {
+      0, unit, unit + 0x80, unit + 0xc0, unit + 0x100, unit + 0x120, unit + 0x140, unit + 0x160};
+  const __m512i words = _mm512_cvtepu8_epi16(codes);
+  const __m512i size = _mm512_and_si512(words, _mm512_set1_epi16(0x7f));
+  const __m512i sign = _mm512_slli_epi16(_mm512_sub_epi16(words, size), 8);
+  __m512i bits = _mm512_add_epi16(_mm512_slli_epi16(size, 4), _mm512_set1_epi16(one - (7 << 7)));
+  bits = _mm512_mask_permutexvar_epi16(bits, _mm512_cmplt_epi16_mask(size, _mm512_set1_epi16(8)),
+                                       size, _mm512_load_si512(small));
+  bits = _mm512_mask_mov_epi16(bits, _mm512_cmpeq_epi16_mask(size, _mm512_set1_epi16(0x7f)),
+                               _mm512_set1_epi16(0x7fc0));
+  return _mm512_or_si512(bits, sign);
+}
+
 /// 16 lanes in one register; `Bytes` multiplies codes.
 template <class Bytes>
 struct lanes_avx512 {

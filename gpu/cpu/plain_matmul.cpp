@@ -98,6 +98,31 @@ float add_products<pairs_of_bf16>(const matmul_tile& tile, const std::byte* row,
   return sum;
 }
 
+/// Weights of f8 whose activations are bf16.
+struct pairs_of_f8 {};
+
+/// The same block by block.
+template <>
+float add_products<pairs_of_f8>(const matmul_tile& tile, const std::byte* row,
+                                const std::byte* panel, panel_place at, float sum) {
+  const auto* const x = reinterpret_cast<const bf16*>(row);
+  while (at.k < tile.k_end) {
+    float scale = 0;
+    std::memcpy(&scale, panel + tile.scales_offset + at.k / f8_block * 4, sizeof scale);
+    const std::int64_t block_end = std::min(at.k + f8_block, tile.k_end);
+    float block = 0;
+    while (at.k < block_end) {
+      pair_sum pairs;
+      const std::int64_t end = std::min(at.k + pair_sum::columns, block_end);
+      for (; at.k < end; ++at.k)
+        pairs.add(at.k % 2, {widen(x[at.k]), weight_at<f8>(tile, panel, at) / 256});
+      block = pairs.added_to(block);
+    }
+    sum = std::fma(block, scale * 256, sum);
+  }
+  return sum;
+}
+
 template <class W>
 concept has_codes = std::same_as<W, i8> || std::same_as<W, i4_pair> || std::same_as<W, f4_pair>;
 
@@ -159,7 +184,8 @@ void plain_matmul(const matmul_tile& tile) {
       }
     }
   };
-  if (tile.x_type == dtype::bf16) return multiply(pairs_of_bf16{});
+  if (tile.x_type == dtype::bf16)
+    return tile.weight_type == dtype::bf16 ? multiply(pairs_of_bf16{}) : multiply(pairs_of_f8{});
   with_packed(tile.weight_type, multiply);
 }
 

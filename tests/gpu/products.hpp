@@ -34,23 +34,32 @@ inline float without_tiny(float x) {
   return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
 }
 
-/// x w^T as the contract states it for bf16 by bf16 in pairs: even and odd columns apart, 32 at a
-/// time.
+/// Terms of a sum: rows of x and w, `width` long.
+struct pair_terms {
+  const float* x = nullptr;
+  const float* w = nullptr;
+  std::int64_t width = 0;
+};
+
+/// Their sum as the contract states it for pairs: even and odd columns apart, 32 at a time.
+inline float sum_of_pairs(pair_terms t) {
+  float sum = 0;
+  for (std::int64_t begin = 0; begin < t.width; begin += 32) {
+    float parts[] = {0, 0};
+    for (std::int64_t k = begin; k < std::min(begin + 32, t.width); ++k)
+      parts[k % 2] =
+          without_tiny(std::fma(without_tiny(t.x[k]), without_tiny(t.w[k]), parts[k % 2]));
+    sum = without_tiny(sum + without_tiny(parts[0] + parts[1]));
+  }
+  return sum;
+}
+
+/// x w^T of bf16 by bf16 in pairs.
 inline raw_bytes sums_of_pairs(const floats& x, const floats& weights, matrix_extent extent) {
   floats sums;
-  for (auto row = x.begin(); row != x.end(); row += extent.in) {
-    for (auto w = weights.begin(); w != weights.end(); w += extent.in) {
-      float sum = 0;
-      for (std::int64_t begin = 0; begin < extent.in; begin += 32) {
-        float parts[] = {0, 0};
-        for (std::int64_t k = begin; k < std::min(begin + 32, extent.in); ++k)
-          parts[k % 2] =
-              without_tiny(std::fma(without_tiny(row[k]), without_tiny(w[k]), parts[k % 2]));
-        sum = without_tiny(sum + without_tiny(parts[0] + parts[1]));
-      }
-      sums.push_back(sum);
-    }
-  }
+  for (std::int64_t row = 0; row < std::ssize(x); row += extent.in)
+    for (std::int64_t w = 0; w < std::ssize(weights); w += extent.in)
+      sums.push_back(sum_of_pairs({x.data() + row, weights.data() + w, extent.in}));
   return rig::encode(sums, dtype::f32);
 }
 
