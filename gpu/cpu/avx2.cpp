@@ -22,6 +22,8 @@ struct bytes_avx2 {
   };
   static constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
   static constexpr std::int64_t rows_max = 4;
+  /// Registers would not suffice for all of a group at once.
+  static constexpr bool whole_groups = false;
   /// What makes a code a byte without a sign.
   static constexpr int offset(i8) { return 0; }
   static constexpr int offset(i4_pair) { return 8; }

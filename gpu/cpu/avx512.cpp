@@ -10,6 +10,8 @@ namespace {
 struct bytes_avx512 : codes_avx512 {
   static constexpr const char* name = "avx512";
   static constexpr std::int64_t rows_max = 4;
+  /// Registers would not suffice for all of a group at once.
+  static constexpr bool whole_groups = false;
   /// What makes a code a byte without a sign.
   static constexpr int offset(i8) { return 0; }
   static constexpr int offset(i4_pair) { return 8; }

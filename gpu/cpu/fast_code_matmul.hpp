@@ -144,12 +144,19 @@ template <class L, class W, int Rows, int Panels>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int p = 0; p < Panels; ++p) sums[r][p] = first[r];
-#pragma GCC unroll 1
-  for (std::int64_t quad = 0; quad < code_layout<W>::columns / 4; quad += 2) {
+  const auto add_two = [&](std::int64_t quad) __attribute__((always_inline)) {
     fetch_next<Rows>(panel, ahead + quad * (bytes ? 64 : 32));
     if constexpr (bytes) fetch_next<Rows>(panel, ahead + quad * 64 + 64);
     add_quad<L, W, false>(sums, x, panel, quad);
     add_quad<L, W, true>(sums, x, panel, quad + 1);
+  };
+  constexpr std::int64_t quads = code_layout<W>::columns / 4;
+  if constexpr (L::bytes::whole_groups) {
+#pragma GCC unroll 8
+    for (std::int64_t quad = 0; quad < quads; quad += 2) add_two(quad);
+  } else {
+#pragma GCC unroll 1
+    for (std::int64_t quad = 0; quad < quads; quad += 2) add_two(quad);
   }
   add_group<L, W>(out, sums, x, panel);
 }
