@@ -60,6 +60,9 @@ squares, triangles, crosses or rings in eight colours; the model knows no others
 alone to point where the decoder's embedding has the words for what it sees; then the decoder
 learnt to read it. A thought reads the picture aloud, shape by shape.
 
+Two calls in one turn copy twice as much as one: what is wrong is mostly one piece of an invented
+word.
+
 One thing in ten (what a picture shows, question and country, numbers of a sum, verb and noun of a
 tool, two-word names, invented words) is held out by a hash of what it is made of and appears in the
 scores only.
