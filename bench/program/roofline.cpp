@@ -88,8 +88,7 @@ void plain_read(const std::byte* from, std::size_t bytes, float* sink) {
   for (std::int64_t i = 0; i < rounds; ++i)
 #pragma GCC unroll 12
     for (int c = 0; c < chains; ++c) sums[c] = _mm512_dpbusd_epi32(sums[c], bytes, bytes);
-  for (const auto& sum : sums)
-    *sink += static_cast<float>(_mm512_cvtsi512_si32(sum));
+  for (const auto& sum : sums) *sink += static_cast<float>(_mm512_cvtsi512_si32(sum));
   return chains * 64;
 }
 
