@@ -188,14 +188,7 @@ void weigh_pairs(const pair_queries& t, std::int64_t first, pair_scores& scores,
 #pragma GCC unroll 8
     for (int i = 0; i < half; ++i) sums[i] = sums[i] + sums[i + half];
 
-  const L best_before = L::load(t.best + first, queries);
-  const L merged = L::max_of(best_before, best);
-  const L before = exp_of(best_before - merged);
-  const L here = exp_of(best - merged);
-  before.store(shares.before, all_lanes{});
-  here.store(shares.here, all_lanes{});
-  merged.store(t.best + first, queries);
-  L::fma(L::load(t.total + first, queries), before, sums[0] * here).store(t.total + first, queries);
+  merge_totals<L>(t.best + first, t.total + first, queries, {best, sums[0]}, shares);
 }
 
 /// Two vectors rounded to bf16, side by side in each lane; tiny numbers become zero.

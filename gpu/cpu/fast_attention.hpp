@@ -114,6 +114,27 @@ tile_totals weigh_keys(const tile_queries& t, float* p) {
   return {.best = best, .total = sum.sum()};
 }
 
+/// A tile's largest scores and totals, a lane a query.
+template <class L>
+struct lane_totals {
+  L best;
+  L total;
+};
+
+/// Merges them into those at `best` and `total`.
+template <class L>
+void merge_totals(float* best, float* total, first_lanes queries, const lane_totals<L>& tile,
+                  merge_shares& shares) {
+  const L best_before = L::load(best, queries);
+  const L merged = L::max_of(best_before, tile.best);
+  const L before = exp_of(best_before - merged);
+  const L here = exp_of(tile.best - merged);
+  before.store(shares.before, all_lanes{});
+  here.store(shares.here, all_lanes{});
+  merged.store(best, queries);
+  L::fma(L::load(total, queries), before, tile.total * here).store(total, queries);
+}
+
 /// Turns the scores of some queries into unnormalised probabilities and merges their totals.
 template <class L, int Queries>
 void weigh_tile(const tile_queries& t, std::int64_t first, tile_share<L, Queries>& share,
@@ -126,17 +147,8 @@ void weigh_tile(const tile_queries& t, std::int64_t first, tile_share<L, Queries
     best[n] = here.best;
     total[n] = here.total;
   }
-  const first_lanes queries{Queries};
-  const L best_before = L::load(t.best + first, queries);
-  const L best_here = L::load(best, all_lanes{});
-  const L merged = L::max_of(best_before, best_here);
-  const L before = exp_of(best_before - merged);
-  const L here = exp_of(best_here - merged);
-  before.store(shares.before, all_lanes{});
-  here.store(shares.here, all_lanes{});
-  merged.store(t.best + first, queries);
-  L::fma(L::load(t.total + first, queries), before, L::load(total, all_lanes{}) * here)
-      .store(t.total + first, queries);
+  merge_totals<L>(t.best + first, t.total + first, {Queries},
+                  {L::load(best, all_lanes{}), L::load(total, all_lanes{})}, shares);
 }
 
 /// Adds the tile's values to components [at, at + 16 * Vectors) of the outputs.
