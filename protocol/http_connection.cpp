@@ -101,7 +101,9 @@ void http_connection::tick(time_point now) {
 
 void http_connection::drain(time_point now) {
   draining_ = true;
-  if (phase_ == phase::idle) begin_linger(now);
+  // Who has just connected may have sent a request that is still to be read: it is answered.
+  const bool fresh = current_ == exchange_id{};
+  if (phase_ == phase::idle && !fresh) begin_linger(now);
 }
 
 // ---- what to do about it -----------------------------------------------------------------------

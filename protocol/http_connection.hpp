@@ -69,7 +69,7 @@ class http_connection {
   void flushed(time_point now);
   /// Time has passed; call at `deadline()` or about once a second.
   void tick(time_point now);
-  /// No further request after the one in work.
+  /// No further request after the one in work; a connection's first is answered all the same.
   void drain(time_point now);
 
   // ---- what to do about it ----

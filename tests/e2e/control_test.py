@@ -223,10 +223,9 @@ class SignalTest(Case):
             except Exception:  # the connection broke, as it should
                 pass
 
-
     def test_who_comes_during_a_drain_is_told_503_and_when_to_come_again(self):
         daemon = self.start("--max-model-len", "65536", "--api-server-count", "2")
-        with daemon.socket() as stream:
+        with daemon.socket() as stream, daemon.socket() as early:
             body = json.dumps(chat(max_tokens=20_000, stream=True)).encode()
             stream.sendall(http_post("/v1/chat/completions", body))
             stream.recv(1)
@@ -234,11 +233,13 @@ class SignalTest(Case):
             while daemon.post("/v1/chat/completions", chat(max_tokens=1))[0] != 503:
                 pass
             with daemon.socket() as late:
-                late.sendall(http_post("/v1/chat/completions", json.dumps(chat()).encode()))
-                answer = read_all(late)  # and the connection ends
-            self.assertTrue(answer.startswith(b"HTTP/1.1 503"), answer)
-            self.assertIn(b"retry-after: ", answer)
-            self.assertIn(b'"code":"draining"', answer)
+                for newcomer in (early, late):
+                    newcomer.sendall(
+                        http_post("/v1/chat/completions", json.dumps(chat()).encode()))
+                    answer = read_all(newcomer)  # and the connection ends
+                    self.assertTrue(answer.startswith(b"HTTP/1.1 503"), answer)
+                    self.assertIn(b"retry-after: ", answer)
+                    self.assertIn(b'"code":"draining"', answer)
         self.assertEqual(daemon.process.wait(60), 0)  # nothing open any more
 
 

@@ -336,9 +336,11 @@ BOOST_AUTO_TEST_CASE(a_connection_for_one_request_ends_behind_its_answer) {
 
 BOOST_AUTO_TEST_CASE(draining_lets_the_request_in_work_finish_and_nothing_follow) {
   http_peer idle;
+  idle.feed(get_request);
+  idle.answer("a");
   idle.connection.drain(idle.now);
   idle.obey();
-  BOOST_TEST(idle.told == "shut ");
+  BOOST_TEST(idle.told == "gate1 request1 shut ");
 
   http_peer working;
   working.feed(get_request + get_request);
@@ -355,6 +357,21 @@ BOOST_AUTO_TEST_CASE(draining_lets_the_request_in_work_finish_and_nothing_follow
   streaming.connection.end_stream(id, streaming.now);
   streaming.obey();
   BOOST_TEST(streaming.told == "gate1 request1 shut ");
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_crosses_the_drain_on_a_fresh_connection_is_answered) {
+  http_peer fresh;
+  fresh.connection.drain(fresh.now);
+  fresh.obey();
+  fresh.feed(get_request + get_request);
+  fresh.answer("a");
+  BOOST_TEST(fresh.wire == answer_text("a", false));
+  BOOST_TEST(fresh.told == "gate1 request1 shut ");
+
+  http_peer silent;
+  silent.connection.drain(silent.now);
+  silent.pass(std::chrono::milliseconds(limits{}.idle_timeout_ms));
+  BOOST_TEST(silent.told == "close ");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
