@@ -5,6 +5,7 @@
 #include "gpu/cpu/bytes_vnni.hpp"
 #include "gpu/cpu/pair_vectors.hpp"
 #include "gpu/cpu/tile_registers.hpp"
+#include "gpu/cpu/weight_streams.hpp"
 
 namespace glimmer {
 
@@ -34,6 +35,7 @@ struct pair_block {
   std::int64_t sums_stride;  ///< in bytes
   std::int64_t steps;        ///< tiles along the columns
   std::int64_t step_bytes;   ///< of a row in each
+  bool fetches;              ///< whether what follows in each panel is to be asked for
 };
 
 template <int... Sums>
@@ -52,6 +54,8 @@ void multiply_tall(const pair_block& b) {
   for (std::int64_t step = 0; step < b.steps; ++step) {
     const std::int64_t x = step * b.step_bytes;
     const std::int64_t w = step * tile_bytes;
+    if (b.fetches)
+      for (int p = 0; p < 2; ++p) fetch_lines(b.weights[p] + w + stream_ahead, tile_bytes);
     load_tile<4>(b.x[0] + x, b.x_stride);
     load_tile<6>(b.weights[0] + w, tile_row_bytes);
     add_pair_products<0, 4, 6>();
@@ -73,7 +77,9 @@ void multiply_wide(const pair_block& b, std::integer_sequence<int, Panels...> pa
     load_tile<4>(b.x[0] + step * b.step_bytes, b.x_stride);
     (
         [&] {
-          load_tile<6 + Panels % 2>(b.weights[Panels] + w, tile_row_bytes);
+          const std::byte* const weights = b.weights[Panels] + w;
+          if (b.fetches) fetch_lines(weights + stream_ahead, tile_bytes);
+          load_tile<6 + Panels % 2>(weights, tile_row_bytes);
           add_pair_products<Panels, 4, 6 + Panels % 2>();
         }(),
         ...);
@@ -94,7 +100,8 @@ void multiply_pairs(tile_registers& registers, const matmul_tile& t, std::int64_
                .sums = {},
                .sums_stride = t.sums_stride * static_cast<std::int64_t>(sizeof(float)),
                .steps = (range.end - range.begin) / step,
-               .step_bytes = row_bytes};
+               .step_bytes = row_bytes,
+               .fetches = row == 0};
   b.x[0] = t.x + row * t.x_stride + range.begin * 2;
   b.x[1] = b.x[0] + rows * t.x_stride;
   for (int p = 0; p < 4; ++p) {
@@ -255,13 +262,14 @@ __m512i signed_codes(f4_pair, __m512i halves) {
   return _mm512_shuffle_epi8(table, halves);
 }
 
-/// Unpacks groups of a panel.
+/// Unpacks groups of a panel, and asks for those at `next`.
 template <class W>
-void unpack(panel_codes& to, const std::byte* block, std::int64_t groups) {
+void unpack(panel_codes& to, const std::byte* block, const std::byte* next, std::int64_t groups) {
   using layout = code_layout<W>;
   std::byte* at = to.bytes;
   for (std::int64_t group = 0; group < groups; ++group, block += layout::block) {
     const std::byte* const codes = block + layout::scales;
+    fetch_lines(next + group * layout::block, layout::block);
     for (std::int64_t i = 0; i < layout::columns / 8; ++i, at += 2 * tile_row_bytes) {
       const auto* const pairs = codes + i * tile_row_bytes;
       const __m512i low = codes_avx512::low(i4_pair{}, pairs);
@@ -279,6 +287,7 @@ struct code_block {
   const std::byte* codes = nullptr;  ///< signed bytes of the first group
   std::int64_t codes_stride = 0;     ///< from group to group
   const std::byte* scales = nullptr;
+  const std::byte* next = nullptr;  ///< what is wanted after these, if it is still to be asked for
   std::int64_t groups = 0;
   float* sums = nullptr;
   std::int64_t sums_stride = 0;
@@ -298,6 +307,7 @@ template <class W, bool Odd>
   constexpr int sums = Odd ? 1 : 0;
   clear_tile<sums>();
   load_tile<4 + sums>(x, b.x_stride);
+  if (b.next != nullptr) fetch_lines(b.next + group * code_layout<W>::block, code_layout<W>::block);
   load_tile<6 + sums>(codes, tile_row_bytes);
   add_byte_products<sums, 4 + sums, 6 + sums>();
   store_tile<sums>(to.number, tile_row_bytes);
@@ -351,6 +361,7 @@ void multiply_code_panel(tile_registers& registers, code_block b, std::int64_t r
     b.sums = first.sums + row * b.sums_stride;
     registers.shape({.rows = count, .more_rows = count, .row_bytes = code_layout<W>::columns});
     by_rows[count - 1](b);
+    b.next = nullptr;
   });
 }
 
@@ -370,11 +381,15 @@ void multiply_codes(const matmul_tile& t) {
     for (std::int64_t panel = 0; panel < t.panels; ++panel) {
       b.scales = t.weights + panel * t.panel_bytes + begin * layout::block;
       b.sums = t.sums + panel * panel_width;
+      const std::byte* const next = panel + 1 < t.panels
+                                        ? b.scales + t.panel_bytes
+                                        : t.weights + (begin + b.groups) * layout::block;
       if constexpr (std::is_same_v<W, i8>) {
         b.codes = b.scales + layout::scales;
         b.codes_stride = layout::block;
+        b.next = next;
       } else {
-        unpack<W>(unpacked, b.scales, b.groups);
+        unpack<W>(unpacked, b.scales, next, b.groups);
         before_tiles_load();
         b.codes = unpacked.bytes;
       }
@@ -385,7 +400,7 @@ void multiply_codes(const matmul_tile& t) {
 }
 
 /// Fewer rows of codes than these are multiplied by vectors: the sums are the same.
-constexpr std::int64_t code_rows_min = 17;
+constexpr std::int64_t code_rows_min = 9;
 
 void multiply_in_pairs(const matmul_tile& tile) {
   if (tile.weight_type == dtype::bf16) return multiply_bf16(tile);
@@ -411,6 +426,7 @@ constexpr cpu_kernels with_tiles(cpu_kernels kernels) {
                    .load_values = amx_load_values<lanes>,
                    .attend = amx_attend<lanes>};
   kernels.rows_per_pass = 512;
+  kernels.rows_of_streams = 32;
   return kernels;
 }
 

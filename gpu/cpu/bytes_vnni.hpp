@@ -9,7 +9,8 @@ namespace {
 /// Products of bytes by `vpdpbusd`, which adds four of a byte without a sign by one with to a
 /// number of 32 bits.
 struct bytes_vnni : codes_avx512 {
-  static constexpr std::int64_t rows_max = 6;
+  static constexpr std::int64_t rows_max = 8;
+  static constexpr int panels_for(int rows) { return rows <= 6 ? 4 : 2; }
   /// A group takes so few cycles that a loop's end would cost a third more. Instrumented, functions
   /// of that size would take the compiler minutes.
 #if defined(__SANITIZE_ADDRESS__)

@@ -12,7 +12,7 @@ namespace glimmer {
 
 namespace {
 
-/// Terms after which the next rows' turn comes, so that a block of weights stays in the cache.
+/// Terms after which many rows go on to other panels, so that a block of both stays in the cache.
 constexpr std::int64_t terms_per_block = 512;
 /// Rows whose begins are so far apart fall into the same sets of a cache.
 constexpr std::int64_t page_bytes = 4096;
@@ -73,9 +73,10 @@ void multiply_group(const cpu_kernels& kernels, const matmul_pass& pass, row_ran
                    .scales_offset = pass.layout.scales_offset,
                    .sums_stride = width};
   std::fill_n(sums, rows.count * width, 0.0f);
-  for (std::int64_t k = 0; k < pass.w.in; k += terms_per_block) {
+  const std::int64_t terms = rows.count <= kernels.rows_of_streams ? pass.w.in : terms_per_block;
+  for (std::int64_t k = 0; k < pass.w.in; k += terms) {
     tile.k_begin = k;
-    tile.k_end = std::min(pass.w.in, k + terms_per_block);
+    tile.k_end = std::min(pass.w.in, k + terms);
     for (std::int64_t panel = first_panel; panel < end_panel; panel += panels_max) {
       tile.weights = host<const std::byte>(pass.w.storage) + panel * pass.layout.panel_bytes;
       tile.panels = std::min(panels_max, end_panel - panel);

@@ -7,6 +7,7 @@
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
 #include "gpu/cpu/row_blocks.hpp"
+#include "gpu/cpu/weight_streams.hpp"
 
 namespace glimmer {
 
@@ -96,18 +97,6 @@ template <class L, class W, bool Odd, int Rows, int Panels>
   }
 }
 
-/// Asks for the panels after these while their rows are multiplied: a panel's share of the columns
-/// is too short for the processor to notice a stream. One row waits for nothing else than memory,
-/// and its panels are streams enough.
-template <int Rows, int Panels>
-[[gnu::always_inline]] inline void fetch_next(const std::byte* const (&panel)[Panels],
-                                              std::int64_t ahead) {
-  if constexpr (Rows > 1) {
-#pragma GCC unroll 8
-    for (int p = 0; p < Panels; ++p) __builtin_prefetch(panel[p] + ahead, 0, 2);
-  }
-}
-
 /// out[r][p] = fma(sum of codes, scale of w * scale of x, out[r][p])
 template <class L, class W, int Rows, int Panels>
 [[gnu::always_inline]] inline void add_group(float* const (&out)[Rows],
@@ -130,8 +119,8 @@ template <class L, class W, int Rows, int Panels>
   }
 }
 
-/// Some panels' products with a whole group of columns; their sums begin at `first`. The next
-/// panels lie `ahead`.
+/// Some panels' products with a whole group of columns; their sums begin at `first`. Weights so far
+/// `ahead` are asked for.
 template <class L, class W, int Rows, int Panels>
 [[gnu::always_inline]] inline void multiply_group(float* const (&out)[Rows],
                                                   const codes_of<L> (&first)[Rows],
@@ -145,8 +134,12 @@ template <class L, class W, int Rows, int Panels>
 #pragma GCC unroll 8
     for (int p = 0; p < Panels; ++p) sums[r][p] = first[r];
   const auto add_two = [&](std::int64_t quad) __attribute__((always_inline)) {
-    fetch_next<Rows>(panel, ahead + quad * (bytes ? 64 : 32));
-    if constexpr (bytes) fetch_next<Rows>(panel, ahead + quad * 64 + 64);
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) {
+      const std::byte* const line = panel[p] + quad * (bytes ? 64 : 32) + ahead;
+      fetch(line);
+      if constexpr (bytes) fetch(line + 64);
+    }
     add_quad<L, W, false>(sums, x, panel, quad);
     add_quad<L, W, true>(sums, x, panel, quad + 1);
   };
@@ -165,7 +158,7 @@ template <class L, class W, int Rows, int Panels>
 void multiply_code_block(const matmul_tile& t, block_corner at) {
   using layout = code_layout<W>;
   const std::int64_t begin = t.k_begin / layout::columns;
-  const std::int64_t ahead = Panels * t.panel_bytes;
+  const std::int64_t ahead = fetch_distance(t, Panels);
   const std::byte* x[Rows];
   float* out[Rows];
   const std::byte* panel[Panels];

@@ -20,6 +20,7 @@ inline constexpr cpu_kernels fast_kernels{
     .divide = fast_divide<L>,
     .quantise = fast_quantise<L>,
     .matmul = fast_matmul<L>,
+    .rows_of_streams = L::rows_max > L::bytes::rows_max ? L::rows_max : L::bytes::rows_max,
     .load_keys = fast_load_keys<L>,
     .load_values = fast_load_values<L>,
     .attend = fast_attend<L>,

@@ -7,6 +7,7 @@
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
 #include "gpu/cpu/row_blocks.hpp"
+#include "gpu/cpu/weight_streams.hpp"
 
 namespace glimmer {
 
@@ -92,13 +93,14 @@ template <class L, class W, of_pair Which, int Panels>
   }
 }
 
-/// The next panel's pair of terms is on its way while this one's is used: a panel's part of a tile
-/// is too short for the processor to notice a stream. Several panels at once are streams enough. A
-/// pair of two-byte weights is one line.
+/// Asks for weights behind a pair of terms in each panel; one of two-byte weights is a line.
 template <class W, int Panels>
-[[gnu::always_inline]] inline void fetch_ahead(const matmul_tile& t,
-                                               const std::byte* const (&pair)[Panels]) {
-  if constexpr (Panels == 1 && sizeof(W) == 2) __builtin_prefetch(pair[0] + t.panel_bytes, 0, 2);
+[[gnu::always_inline]] inline void fetch_ahead(const std::byte* const (&pair)[Panels],
+                                               std::int64_t ahead) {
+  if constexpr (sizeof(W) == 2) {
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) fetch(pair[p] + ahead);
+  }
 }
 
 /// sums += the products of one or two terms. Two chains take even and odd terms.
@@ -157,6 +159,7 @@ template <class L, class W, int Chains, int Rows, int Panels>
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
     x[r] = reinterpret_cast<const float*>(t.x + (at.row + r) * t.x_stride);
+  const std::int64_t ahead = fetch_distance(t, Panels);
   const auto add = [&](k_range terms) __attribute__((always_inline)) {
     const std::byte* pair[Panels];
 #pragma GCC unroll 8
@@ -166,7 +169,7 @@ template <class L, class W, int Chains, int Rows, int Panels>
     if constexpr (std::is_same_v<W, f8>) {
       add_f8_terms<L>(sums, x, pair, terms);
     } else {
-      fetch_ahead<W>(t, pair);
+      fetch_ahead<W>(pair, ahead);
       add_pair<L, typename stored<W>::type>(sums, x, pair, terms);
     }
   };

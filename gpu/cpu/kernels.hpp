@@ -174,6 +174,7 @@ struct cpu_kernels {
   void (*matmul)(const matmul_tile& tile);
   bool multiplies_pairs = false;     ///< takes bf16 rows for bf16 and f8 weights
   std::int64_t rows_per_pass = 256;  ///< that share one pass over the weights
+  std::int64_t rows_of_streams = 4;  ///< up to which a panel's terms are read from end to end
 
   /// keys [head_dim, key_tile] = transpose of the rows; zeros where a row is null.
   void (*load_keys)(float* keys, const tile_rows& rows);
