@@ -51,7 +51,7 @@ void check_activation(const tensor& t) {
 }
 
 void check_cache(const kv_cache& cache) {
-  GLIMMER_ASSERT(cache.keys.shape.rank == 4, "a cache is [blocks, block_size, kv_heads, head_dim]");
+  GLIMMER_ASSERT(cache.keys.shape.rank == 4, "a cache is [blocks, kv_heads, block_size, head_dim]");
   GLIMMER_ASSERT(same_form(cache.keys, cache.values), "keys and values have one form");
   GLIMMER_ASSERT(is_activation(cache.keys.type) || cache.keys.type == dtype::f8_e4m3,
                  "a cache is bf16, f32 or f8_e4m3");
@@ -73,7 +73,7 @@ void check_attention_shape(const attention_shape& shape, const kv_cache& cache) 
   GLIMMER_ASSERT(shape.kv_heads > 0 && shape.query_heads % shape.kv_heads == 0,
                  "each kv head serves as many query heads");
   GLIMMER_ASSERT(shape.window >= 0, "a window is a count of keys, 0 for all");
-  GLIMMER_ASSERT(cache.keys.shape[1] == shape.block_size && cache.keys.shape[2] == shape.kv_heads &&
+  GLIMMER_ASSERT(cache.keys.shape[1] == shape.kv_heads && cache.keys.shape[2] == shape.block_size &&
                      cache.keys.shape[3] == shape.head_dim,
                  "shape and cache agree");
 }
@@ -185,7 +185,7 @@ void checked_ops::store_kv(stream_handle s, const kv_cache& cache, tensor k, ten
   check_activation(k);
   check_cache(cache);
   GLIMMER_ASSERT(same_form(k, v), "keys and values have one form");
-  GLIMMER_ASSERT(k.shape[1] == cache.keys.shape[2] * cache.keys.shape[3], "rows are whole slots");
+  GLIMMER_ASSERT(k.shape[1] == cache.keys.shape[1] * cache.keys.shape[3], "rows are whole slots");
   GLIMMER_ASSERT(is_vector(slots, dtype::i32, k.shape[0]), "one i32 slot a row");
   inner_.store_kv(s, cache, k, v, slots);
 }

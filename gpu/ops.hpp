@@ -75,9 +75,10 @@ struct packed_matrix {
   scale_rule scale{};  ///< of an f4_pair matrix
 };
 
-/// Keys and values of one layer: [blocks, block_size, kv_heads, head_dim] each. f32, bf16, or
-/// f8_e4m3 without scales: values are rounded to nearest, ties to even, and saturate at +-448, so
-/// that each is off by 1/16 of itself at most (below 1/64: by 1/1024).
+/// Keys and values of one layer: [blocks, kv_heads, block_size, head_dim] each, so that what a head
+/// reads lies together. f32, bf16, or f8_e4m3 without scales: values are rounded to nearest, ties
+/// to even, and saturate at +-448, so that each is off by 1/16 of itself at most (below 1/64: by
+/// 1/1024).
 struct kv_cache {
   tensor keys;
   tensor values;

@@ -145,7 +145,7 @@ void draft_head::attend(stream_handle s, std::size_t layer, const draft_blocks& 
       {.query_heads = config_.query_heads,
        .kv_heads = config_.kv_heads,
        .head_dim = config_.head_dim,
-       .block_size = cache.keys.shape[1],
+       .block_size = cache.keys.shape[2],
        .window = config_.keys_seen(),
        .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim))});
 }

@@ -43,15 +43,15 @@ result<kv_caches> kv_caches::allocate(device& home, const text_config& config,
   caches.blocks_ = blocks;
   caches.groups_ = config.layer_groups;
   for (const auto group : config.layer_groups) {
-    const tensor_shape shape{blocks[index_of(group)], layout.block_size, layout.kv_heads,
+    const tensor_shape shape{blocks[index_of(group)], layout.kv_heads, layout.block_size,
                              layout.head_dim};
     const auto cache = caches.allocate_layer(home, shape, layout.type);
     if (!cache) return fail(cache.error());
     caches.layers_.push_back(*cache);
   }
   for (std::int64_t i = 0; i < layout.draft_layers; ++i) {
-    const tensor_shape shape{blocks[index_of(kv_group::sliding)], layout.block_size,
-                             layout.draft_kv_heads, layout.draft_head_dim};
+    const tensor_shape shape{blocks[index_of(kv_group::sliding)], layout.draft_kv_heads,
+                             layout.block_size, layout.draft_head_dim};
     const auto cache = caches.allocate_layer(home, shape, layout.draft_type);
     if (!cache) return fail(cache.error());
     caches.draft_layers_.push_back(*cache);

@@ -57,7 +57,7 @@ class kv_caches {
 
   const kv_layout& layout() const { return layout_; }
   std::int64_t blocks(kv_group group) const { return blocks_[static_cast<std::size_t>(group)]; }
-  /// The cache of layer `layer`, [blocks, block_size, kv_heads, head_dim] each.
+  /// The cache of layer `layer`, [blocks, kv_heads, block_size, head_dim] each.
   const kv_cache& layer(std::size_t layer) const { return layers_[layer]; }
   /// The cache of the draft head's layer `layer`, of as many blocks as the sliding group has.
   const kv_cache& draft_layer(std::size_t layer) const { return draft_layers_[layer]; }

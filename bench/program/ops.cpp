@@ -84,7 +84,7 @@ class ops_bench {
                                 .window = 0,
                                 .scale = 0.0883883f};
     const std::int64_t blocks = (plan_.context + shape.block_size - 1) / shape.block_size;
-    const tensor_shape form{blocks, shape.block_size, shape.kv_heads, shape.head_dim};
+    const tensor_shape form{blocks, shape.kv_heads, shape.block_size, shape.head_dim};
     const kv_cache cache{.keys = stage_.make_random(form, type),
                          .values = stage_.make_random(form, type)};
     std::vector<std::int32_t> table(static_cast<std::size_t>(blocks));

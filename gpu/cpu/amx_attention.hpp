@@ -119,6 +119,7 @@ void amx_load_values(bf16* values, const tile_rows& rows) {
   with_short(rows.type, [&](auto tag) {
     using T = decltype(tag);
     for (std::int64_t j = 0; j < key_tile; j += 2) {
+      ask(rows.ahead, 1);
       in_blocks<L>(rows.head_dim, [&](std::int64_t d, auto lanes) {
         const __m512i even = _mm512_cvtepu16_epi32(sixteen_of<L, T>(rows.row[j], d, lanes));
         const __m512i odd = _mm512_cvtepu16_epi32(sixteen_of<L, T>(rows.row[j + 1], d, lanes));
@@ -130,8 +131,7 @@ void amx_load_values(bf16* values, const tile_rows& rows) {
 }
 
 /// q . k of all keys.
-template <class L>
-void score_pairs(const pair_queries& t, const bf16* q, pair_scores& to, asking<L>& ahead) {
+inline void score_pairs(const pair_queries& t, const bf16* q, pair_scores& to) {
   const std::int64_t depth = pair_depth(t.head_dim);
   const auto& keys = t.keys.groups;
   clear_tile<0>();
@@ -140,7 +140,7 @@ void score_pairs(const pair_queries& t, const bf16* q, pair_scores& to, asking<L
   clear_tile<3>();
   for (std::int64_t d = 0; d < depth; d += 32) {
     const std::int64_t at = d * static_cast<std::int64_t>(sizeof(bf16));
-    ahead.some();
+    ask(t.ahead, 8);
     load_tile<6>(q + d * pair_queries_width, tile_row_bytes);
     load_tile<4>(keys[0].first + at, keys[0].stride);
     add_pair_products<0, 4, 6>();
@@ -177,6 +177,7 @@ void weigh_pairs(const pair_queries& t, std::int64_t first, pair_scores& scores,
 #pragma GCC unroll 16
     for (int i = 0; i < lanes_of_block; ++i) {
       const std::int64_t j = begin + i;
+      if (i % 2 == 0) ask(t.ahead, 1);
       L weight = L::zero();
       if (j >= t.begin && j < t.end) weight = exp_of(L::load(scores.p[j], all_lanes{}) - best);
       weight.store(scores.p[j], all_lanes{});
@@ -229,7 +230,7 @@ inline void turn_sixteen(__m512i (&r)[16]) {
   }
 }
 
-inline void weights_of(const pair_scores& scores, pair_weights& to) {
+inline void weights_of(const pair_scores& scores, pair_weights& to, rows_ahead* ahead) {
   for (int run = 0; run < 2; ++run) {
     __m512i near[16];
     __m512i missing[16];
@@ -238,6 +239,7 @@ inline void weights_of(const pair_scores& scores, pair_weights& to) {
     for (int i = 0; i < 16; ++i) {
       const __m512 first = _mm512_load_ps(scores.p[32 * run + 2 * i]);
       const __m512 second = _mm512_load_ps(scores.p[32 * run + 2 * i + 1]);
+      ask(ahead, 1);
       near[i] = rounded_pair(first, second);
       const __m512 near_first = _mm512_castsi512_ps(_mm512_slli_epi32(near[i], 16));
       const __m512 near_second = _mm512_castsi512_ps(_mm512_and_si512(near[i], odd));
@@ -255,13 +257,12 @@ inline void weights_of(const pair_scores& scores, pair_weights& to) {
 }
 
 /// sum p_j v_j of so many groups of 16 components.
-template <class L, int... Group>
+template <int... Group>
 void value_pairs(const bf16* values, std::int64_t stride, const pair_weights& weights,
-                 pair_values& to, asking<L>& ahead, std::integer_sequence<int, Group...>) {
+                 pair_values& to, std::integer_sequence<int, Group...>) {
   const std::int64_t pair_bytes = stride * 2 * static_cast<std::int64_t>(sizeof(bf16));
   (clear_tile<Group>(), ...);
   for (int run = 0; run < 2; ++run) {
-    ahead.some();
     const bf16* const from = values + run * 16 * stride * 2;
     load_tile<4>(weights.near[run], tile_row_bytes);
     load_tile<5>(weights.missing[run], tile_row_bytes);
@@ -286,10 +287,10 @@ struct output_corner {
 /// Merges the values of 16 * Groups components into the outputs.
 template <int Groups, class L>
 void merge_pairs(const pair_queries& t, output_corner corner, const pair_weights& weights,
-                 const merge_shares& shares, asking<L>& ahead) {
+                 const merge_shares& shares) {
   const auto [first, at] = corner;
   pair_values values;
-  value_pairs(t.values + at * 2, t.stride, weights, values, ahead,
+  value_pairs(t.values + at * 2, t.stride, weights, values,
               std::make_integer_sequence<int, Groups>{});
   const std::int64_t left = t.count - first;
   const std::int64_t count = left < pair_queries_width ? left : pair_queries_width;
@@ -311,24 +312,21 @@ void amx_attend(const pair_queries& t) {
   tile_registers registers;
   registers.shape({.rows = tile_rows_max, .more_rows = tile_rows_max, .row_bytes = tile_row_bytes});
   const std::int64_t depth = pair_depth(t.head_dim);
-  const std::int64_t groups = (t.count + pair_queries_width - 1) / pair_queries_width;
-  const std::int64_t runs = (t.stride + components_at_once - 1) / components_at_once * 2;
-  asking<L> ahead(t.ahead, groups * (depth / 32 + runs));
   pair_scores scores;
   pair_weights weights;
   merge_shares shares;
   for (std::int64_t first = 0; first < t.count; first += pair_queries_width) {
-    score_pairs(t, t.q + first * depth, scores, ahead);
+    score_pairs(t, t.q + first * depth, scores);
     weigh_pairs<L>(t, first, scores, shares);
-    weights_of(scores, weights);
+    weights_of(scores, weights, t.ahead);
     before_tiles_load();
     std::int64_t at = 0;
     for (; at + components_at_once <= t.stride; at += components_at_once)
-      merge_pairs<4>(t, {first, at}, weights, shares, ahead);
+      merge_pairs<4, L>(t, {first, at}, weights, shares);
     switch ((t.stride - at) / lanes_of_block) {
-      case 3: merge_pairs<3>(t, {first, at}, weights, shares, ahead); break;
-      case 2: merge_pairs<2>(t, {first, at}, weights, shares, ahead); break;
-      case 1: merge_pairs<1>(t, {first, at}, weights, shares, ahead); break;
+      case 3: merge_pairs<3, L>(t, {first, at}, weights, shares); break;
+      case 2: merge_pairs<2, L>(t, {first, at}, weights, shares); break;
+      case 1: merge_pairs<1, L>(t, {first, at}, weights, shares); break;
       default: break;
     }
   }

@@ -2,7 +2,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "gpu/cpu/cpu_ops.hpp"
 #include "gpu/cpu/host_view.hpp"
@@ -135,6 +134,7 @@ struct key_place {
 /// `count` keys and values, a position after the other.
 struct key_run {
   key_place first;
+  std::int64_t step = 0;  ///< elements from position to position
   std::int64_t count = 0;
 };
 
@@ -148,9 +148,10 @@ key_run cached_keys(const attention_op& op, const attention_task& task, std::int
       host<const std::int32_t>(op.layout.block_table)[task.sequence * columns + column];
   GLIMMER_ASSERT(block >= 0 && block < op.cache.keys.shape[0], "a block lies inside the cache");
   const std::int64_t offset = position % op.shape.block_size;
-  const std::int64_t slot = block * op.shape.block_size + offset;
-  const std::int64_t at = (slot * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
+  const std::int64_t run = block * op.shape.kv_heads + task.kv_head;
+  const std::int64_t at = (run * op.shape.block_size + offset) * op.shape.head_dim;
   return {.first = {.key = host_at(op.cache.keys, at), .value = host_at(op.cache.values, at)},
+          .step = op.shape.head_dim,
           .count = op.shape.block_size - offset};
 }
 
@@ -166,6 +167,7 @@ key_run keys_from(const attention_op& op, const attention_task& task, std::int64
   const std::int64_t row = host<const std::int32_t>(op.layout.row_begin)[task.sequence] + behind;
   const std::int64_t at = (row * op.shape.kv_heads + task.kv_head) * op.shape.head_dim;
   return {.first = {.key = host_at(op.block->keys, at), .value = host_at(op.block->values, at)},
+          .step = op.shape.kv_heads * op.shape.head_dim,
           .count = key_tile};
 }
 
@@ -184,9 +186,9 @@ std::int64_t key_bytes(const attention_op& op) {
 /// `needed` lies in one tile.
 tile_places places_of(const attention_op& op, const attention_task& task, span_of_keys needed) {
   tile_places places;
-  const std::int64_t step = op.shape.kv_heads * key_bytes(op);
   for (std::int64_t position = needed.begin; position < needed.end;) {
     const key_run run = keys_from(op, task, position);
+    const std::int64_t step = run.step * static_cast<std::int64_t>(size_of(op.cache.keys.type));
     const auto* key = static_cast<const std::byte*>(run.first.key);
     const auto* value = static_cast<const std::byte*>(run.first.value);
     const std::int64_t end = std::min(needed.end, position + run.count);
@@ -255,13 +257,15 @@ void attend(const cpu_kernels& kernels, const pair_queries& queries) {
 /// Brings keys and values of a tile into scratch memory.
 template <class T>
 attention_form<T>::keys load_tile(const cpu_kernels& kernels, const attention_op& op,
-                                  const tile_places& places, const attention_scratch<T>& to) {
+                                  const tile_places& places, const attention_scratch<T>& to,
+                                  rows_ahead& ahead) {
   tile_rows rows{.row = places.keys(),
                  .type = op.cache.keys.type,
                  .head_dim = op.shape.head_dim,
                  .stride = op.stride()};
   const auto keys = load_keys(kernels, to.keys, rows);
   rows.row = places.values();
+  rows.ahead = &ahead;
   load_values(kernels, to.values, rows);
   return keys;
 }
@@ -273,18 +277,18 @@ struct query_rows {
   std::int64_t heads = 0;
 };
 
-/// A tile that has been loaded, and the rows of the next.
+/// A tile that has been loaded, and the rows of the next: their blocks lie anywhere, so the
+/// processor cannot guess them.
 template <class T>
 struct loaded_tile {
   std::int64_t index = 0;
   attention_form<T>::keys keys{};
-  rows_ahead ahead;
+  rows_ahead* ahead = nullptr;
 };
 
-/// Merges one tile into the queries of each row that sees some of it. The first of them asks for
-/// the tile after it: its blocks lie anywhere, so the processor cannot guess them.
+/// Merges one tile into the queries of each row that sees some of it.
 template <class T>
-void visit_tile(const cpu_kernels& kernels, const attention_op& op, loaded_tile<T> tile,
+void visit_tile(const cpu_kernels& kernels, const attention_op& op, const loaded_tile<T>& tile,
                 const query_rows& rows, const attention_scratch<T>& work) {
   const std::int64_t start = tile.index * key_tile;
   for (std::int64_t row = 0; row < rows.positions.count; ++row) {
@@ -306,7 +310,7 @@ void visit_tile(const cpu_kernels& kernels, const attention_op& op, loaded_tile<
         .best = work.best + first,
         .total = work.total + first,
         .output = work.output + first * op.stride(),
-        .ahead = std::exchange(tile.ahead, {})};
+        .ahead = tile.ahead};
     attend(kernels, queries);
   }
 }
@@ -333,12 +337,11 @@ void run_task(cpu_arena& arena, const cpu_kernels& kernels, const attention_op& 
   };
   tile_places places = places_in(needed.begin / key_tile);
   for (std::int64_t tile = needed.begin / key_tile; tile * key_tile < needed.end; ++tile) {
-    const auto keys = load_tile(kernels, op, places, work);
-    places = places_in(tile + 1);
-    visit_tile<T>(
-        kernels, op,
-        {.index = tile, .keys = keys, .ahead = {.row = places.row, .bytes = key_bytes(op)}}, rows,
-        work);
+    const tile_places next = places_in(tile + 1);
+    rows_ahead ahead{.row = next.row, .bytes = key_bytes(op)};
+    const auto keys = load_tile(kernels, op, places, work, ahead);
+    visit_tile<T>(kernels, op, {.index = tile, .keys = keys, .ahead = &ahead}, rows, work);
+    places = next;
   }
 
   for (std::int64_t query = 0; query < task.queries(); ++query) {

@@ -130,15 +130,17 @@ void cpu_ops::finish_heads(stream_handle s, tensor x, tensor positions, const he
 
 void cpu_ops::store_kv(stream_handle s, const kv_cache& cache, tensor k, tensor v, tensor slots) {
   queue(s, [this, cache, k, v, slots](stream_state&) {
-    const std::int64_t width = k.shape[1];
-    const std::int64_t slots_in_cache = cache.keys.count() / width;
+    const auto [blocks, heads, block_size, head_dim] = cache.keys.shape.extent;
     for_rows(k, [&](std::int64_t row) {
       const std::int64_t slot = host<const std::int32_t>(slots)[row];
-      GLIMMER_ASSERT(slot >= 0 && slot < slots_in_cache, "a slot lies inside the cache");
-      kernels_.convert(elements_at(cache.keys, slot * width), const_elements_at(k, row * width),
-                       width);
-      kernels_.convert(elements_at(cache.values, slot * width), const_elements_at(v, row * width),
-                       width);
+      GLIMMER_ASSERT(slot >= 0 && slot < blocks * block_size, "a slot lies inside the cache");
+      for (std::int64_t head = 0; head < heads; ++head) {
+        const std::int64_t from = (row * heads + head) * head_dim;
+        const std::int64_t to =
+            ((slot / block_size * heads + head) * block_size + slot % block_size) * head_dim;
+        kernels_.convert(elements_at(cache.keys, to), const_elements_at(k, from), head_dim);
+        kernels_.convert(elements_at(cache.values, to), const_elements_at(v, from), head_dim);
+      }
     });
   });
 }

@@ -4,6 +4,7 @@
 
 #include "gpu/cpu/fast_math.hpp"
 #include "gpu/cpu/kernels.hpp"
+#include "gpu/cpu/weight_streams.hpp"
 
 namespace glimmer {
 
@@ -30,34 +31,16 @@ struct merge_shares {
   alignas(64) float here[lanes_of_block];
 };
 
-/// Asks for the lines of some rows, so many at a time that `times` times cover all.
-template <class L>
-class asking {
- public:
-  asking(const rows_ahead& ahead, std::int64_t times)
-      : ahead_(ahead),
-        at_once_((static_cast<std::int64_t>(ahead.row.size()) * lines() + times - 1) / times) {}
-
-  void some() {
-    for (std::int64_t n = 0; n < at_once_ && row_ < ahead_.row.size(); ++n) {
-      const auto* const row = static_cast<const std::byte*>(ahead_.row[row_]);
-      if (row != nullptr) __builtin_prefetch(row + line_ * line_bytes, 0, 2);
-      if (++line_ == lines()) {
-        line_ = 0;
-        ++row_;
-      }
-    }
+/// Asks for some of the rows that are wanted next.
+[[gnu::always_inline]] inline void ask(rows_ahead* ahead, std::int64_t rows) {
+  constexpr std::int64_t line_bytes = 64;
+  if (ahead == nullptr) return;
+  for (; rows > 0 && ahead->asked < ahead->row.size(); --rows) {
+    const auto* const row = static_cast<const std::byte*>(ahead->row[ahead->asked++]);
+    if (row == nullptr) continue;
+    for (std::int64_t at = 0; at < ahead->bytes; at += line_bytes) fetch(row + at);
   }
-
- private:
-  static constexpr std::int64_t line_bytes = 64;
-  std::int64_t lines() const { return (ahead_.bytes + line_bytes - 1) / line_bytes; }
-
-  const rows_ahead ahead_;
-  const std::int64_t at_once_;
-  std::size_t row_ = 0;
-  std::int64_t line_ = 0;
-};
+}
 
 /// First query and key of a block of scores.
 struct score_corner {
@@ -187,39 +170,40 @@ void merge_values(const tile_queries& t, const tile_share<L, Queries>& share,
 template <class L>
 inline constexpr std::int64_t lanes_at_once = L::vectors_at_once* lanes_of_block;
 
-/// `Queries` queries from `first` on.
+/// Queries [first, first + count).
+struct query_run {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t asked_at_once = 0;  ///< rows that are wanted next
+};
+
+/// A run of `Queries`.
 template <class L, int Queries>
-void attend_some(const tile_queries& t, std::int64_t first, asking<L>& ahead) {
+void attend_some(const tile_queries& t, const query_run& run) {
   constexpr std::int64_t wide = lanes_at_once<L>;
   tile_share<L, Queries> share;
   for (std::int64_t key = 0; key < key_tile; key += wide) {
-    ahead.some();
-    score_keys<L, Queries, L::vectors_at_once>(t, {.query = first, .key = key}, share);
+    ask(t.ahead, run.asked_at_once);
+    score_keys<L, Queries, L::vectors_at_once>(t, {.query = run.first, .key = key}, share);
   }
   merge_shares shares;
-  weigh_tile(t, first, share, shares);
-  float* const output = t.output + first * t.stride;
+  weigh_tile(t, run.first, share, shares);
+  float* const output = t.output + run.first * t.stride;
   std::int64_t at = 0;
   for (; at + wide <= t.stride; at += wide) {
-    ahead.some();
+    ask(t.ahead, run.asked_at_once);
     merge_values<L, Queries, L::vectors_at_once>(t, share, shares, output, at);
   }
   for (; at < t.stride; at += lanes_of_block)
     merge_values<L, Queries, 1>(t, share, shares, output, at);
 }
 
-/// Queries [first, first + count).
-struct query_run {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
-
 /// A run of `Queries` at most.
 template <class L, int Queries>
-void attend_few(const tile_queries& t, query_run run, asking<L>& ahead) {
+void attend_few(const tile_queries& t, const query_run& run) {
   if constexpr (Queries > 0) {
-    if (run.count == Queries) return attend_some<L, Queries>(t, run.first, ahead);
-    attend_few<L, Queries - 1>(t, run, ahead);
+    if (run.count == Queries) return attend_some<L, Queries>(t, run);
+    attend_few<L, Queries - 1>(t, run);
   }
 }
 
@@ -227,10 +211,11 @@ void attend_few(const tile_queries& t, query_run run, asking<L>& ahead) {
 template <class L>
 void fast_attend(const tile_queries& t) {
   std::int64_t groups = (t.count + L::queries_at_once - 1) / L::queries_at_once;
-  asking<L> ahead(t.ahead, groups * (key_tile + t.stride) / lanes_at_once<L>);
+  const std::int64_t times = groups * (key_tile + t.stride) / lanes_at_once<L>;
+  const std::int64_t asked = (2 * key_tile + times - 1) / times;
   for (std::int64_t first = 0; groups > 0; --groups) {
     const std::int64_t count = (t.count - first + groups - 1) / groups;
-    attend_few<L, L::queries_at_once>(t, {.first = first, .count = count}, ahead);
+    attend_few<L, L::queries_at_once>(t, {.first = first, .count = count, .asked_at_once = asked});
     first += count;
   }
 }

@@ -83,19 +83,21 @@ struct matmul_tile {
   std::int64_t sums_stride = 0;
 };
 
+/// Rows that are wanted next. Kernels ask for them between their sums, a few at a time: all at once
+/// they would hold them up.
+struct rows_ahead {
+  std::span<const void* const> row;  ///< null where none is wanted
+  std::int64_t bytes = 0;            ///< of each
+  std::size_t asked = 0;             ///< rows that are on their way
+};
+
 /// Keys or values of one head in one tile, wherever their blocks lie.
 struct tile_rows {
   const void* const* row = nullptr;  ///< [key_tile], each [head_dim]; null where no key is needed
   dtype type = dtype::bf16;
   std::int64_t head_dim = 0;
   std::int64_t stride = 0;  ///< head_dim rounded up to 16
-};
-
-/// Rows that are wanted next. A kernel asks for them between its sums, a few lines at a time: all
-/// at once they would hold it up.
-struct rows_ahead {
-  std::span<const void* const> row;  ///< null where none is wanted
-  std::int64_t bytes = 0;            ///< of each
+  rows_ahead* ahead = nullptr;
 };
 
 /// Queries, and keys, that lie together in pairs; components of a head in whole steps of a sum.
@@ -136,7 +138,7 @@ struct tile_queries_of {
   float* best = nullptr;    ///< [count] M, starts at -infinity
   float* total = nullptr;   ///< [count] L, starts at 0
   float* output = nullptr;  ///< [count, stride] O, starts at 0
-  rows_ahead ahead;
+  rows_ahead* ahead = nullptr;
 };
 using tile_queries = tile_queries_of<float, const float*>;
 using pair_queries = tile_queries_of<bf16, pair_keys>;

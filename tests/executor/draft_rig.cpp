@@ -180,22 +180,23 @@ void draft_rig::finish(drafted_sequence& s) {
 std::vector<float> draft_rig::row_at(const drafted_sequence& s, std::int64_t position) {
   const auto size = options_.block_size;
   const auto block = s.blocks[sliding][static_cast<std::size_t>(position / size - s.left)];
-  const auto slot = block * size + position % size;
   const auto ground = steps_->ground();
   std::vector<float> out;
   for (std::size_t i = 0; i < static_cast<std::size_t>(config_.layers); ++i) {
     const auto& layer = ground.caches->draft_layer(i);
     for (const auto& half : {layer.keys, layer.values}) {
-      const auto flat = half.reshaped({options_.blocks[sliding] * size, config_.kv_width()});
-      const auto row = flat.rows({slot, 1});
-      std::vector<std::byte> bytes(row.bytes());
-      home_->download(ground.stream, bytes, row);
-      home_->wait(home_->record(ground.stream));
-      const auto width = size_of(options_.type);
-      for (std::size_t at = 0; at < bytes.size(); at += width) {
-        std::uint32_t bits = 0;
-        std::copy_n(bytes.data() + at, width, reinterpret_cast<std::byte*>(&bits));
-        out.push_back(std::bit_cast<float>(width == 2 ? bits << 16 : bits));
+      const auto flat = half.reshaped({half.count() / config_.head_dim, config_.head_dim});
+      for (std::int64_t head = 0; head < config_.kv_heads; ++head) {
+        const auto row = flat.rows({(block * config_.kv_heads + head) * size + position % size, 1});
+        std::vector<std::byte> bytes(row.bytes());
+        home_->download(ground.stream, bytes, row);
+        home_->wait(home_->record(ground.stream));
+        const auto width = size_of(options_.type);
+        for (std::size_t at = 0; at < bytes.size(); at += width) {
+          std::uint32_t bits = 0;
+          std::copy_n(bytes.data() + at, width, reinterpret_cast<std::byte*>(&bits));
+          out.push_back(std::bit_cast<float>(width == 2 ? bits << 16 : bits));
+        }
       }
     }
   }

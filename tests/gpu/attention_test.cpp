@@ -176,7 +176,7 @@ class attention_run {
   }
 
   void fill(const std::vector<sequence_case>& sequences) {
-    const tensor_shape form{blocks_, shape_.block_size, shape_.kv_heads, shape_.head_dim};
+    const tensor_shape form{blocks_, shape_.kv_heads, shape_.block_size, shape_.head_dim};
     cache_ = {.keys = r_.make(form, cache_type_), .values = r_.make(form, cache_type_)};
     const raw_bytes nothing(cache_.keys.bytes(), std::byte{0xff});  // NaN in every type
     for (const tensor& half : {cache_.keys, cache_.values}) r_.put_bytes(half, nothing);

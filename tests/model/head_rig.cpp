@@ -174,13 +174,15 @@ std::vector<std::vector<float>> head_rig::draft(std::span<const head_block> bloc
 
 std::vector<float> head_rig::row_at(const head_context& context, std::int64_t position) {
   const auto block = context.blocks[static_cast<std::size_t>(position / block_size)];
-  const auto slot = block * block_size + position % block_size;
   std::vector<float> out;
   for (std::size_t i = 0; i < static_cast<std::size_t>(config().layers); ++i) {
     for (const auto& half : {caches_->draft_layer(i).keys, caches_->draft_layer(i).values}) {
-      const auto flat = half.reshaped({block_count * block_size, config().kv_width()});
-      const auto row = work_.get(flat.rows({slot, 1}));
-      out.insert(out.end(), row.begin(), row.end());
+      const auto flat = half.reshaped({half.count() / config().head_dim, config().head_dim});
+      for (std::int64_t head = 0; head < config().kv_heads; ++head) {
+        const auto slot = (block * config().kv_heads + head) * block_size + position % block_size;
+        const auto row = work_.get(flat.rows({slot, 1}));
+        out.insert(out.end(), row.begin(), row.end());
+      }
     }
   }
   return out;

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_copied_block_brings_the_draft_heads_rows_along) {
   const auto caches = kv_caches::allocate(
       *device, text, kv_layout::of(text, 4, dtype::f8_e4m3).with(head, dtype::f32), {2, 5});
   BOOST_REQUIRE(caches);
-  BOOST_TEST((caches->draft_layer(1).keys.shape == tensor_shape{5, 4, 3, 8}));
+  BOOST_TEST((caches->draft_layer(1).keys.shape == tensor_shape{5, 3, 4, 8}));
   std::vector<float> values(5 * 4 * 3 * 8);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i / 96);
   for (const auto& half : {caches->draft_layer(0).values, caches->draft_layer(1).keys})
@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(layers_of_a_group_share_block_counts) {
   const auto caches = kv_caches::allocate(*device, text, layout, {5, 3});
   BOOST_REQUIRE(caches);
   BOOST_TEST(caches->blocks(kv_group::full) == 5);
-  BOOST_TEST((caches->layer(0).keys.shape == tensor_shape{3, 4, 2, 16}));
-  BOOST_TEST((caches->layer(3).values.shape == tensor_shape{5, 4, 2, 16}));
+  BOOST_TEST((caches->layer(0).keys.shape == tensor_shape{3, 2, 4, 16}));
+  BOOST_TEST((caches->layer(3).values.shape == tensor_shape{5, 2, 4, 16}));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_reaches_every_layer_of_its_group_and_no_other) {
