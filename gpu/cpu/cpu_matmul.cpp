@@ -155,12 +155,23 @@ void pack_row(const packed_matrix& to, std::byte* panel, std::int64_t lane, cons
   }
 }
 
-/// One row of wider weights into an i8 or i4_pair panel, by way of `wide` [in].
-void quantise_row(const cpu_kernels& kernels, const packed_matrix& to, std::byte* panel,
-                  std::int64_t lane, const_elements from, float* wide) {
-  kernels.convert({.data = wide, .type = dtype::f32}, from, to.in);
-  const weight_run row{.values = wide, .count = to.in};
-  to.source == dtype::i8 ? quantise_i8(panel, lane, row) : quantise_i4(panel, lane, row);
+/// Rows of wider weights into an i8 or i4_pair panel from `lane` on. Some columns of all rows at a
+/// time: in a panel they share cache lines.
+void quantise_rows(const cpu_kernels& kernels, const packed_matrix& to, std::byte* panel,
+                   std::int64_t lane, const tensor& rows) {
+  std::array<float, terms_per_block> wide;
+  for (std::int64_t k = 0; k < to.in; k += terms_per_block) {
+    const weight_run run{.values = wide.data(), .count = std::min(terms_per_block, to.in - k)};
+    for (std::int64_t r = 0; r < rows.shape[0]; ++r) {
+      kernels.convert({.data = wide.data(), .type = dtype::f32},
+                      const_elements_at(rows, r * to.in + k), run.count);
+      if (to.source == dtype::i8) {
+        quantise_i8(panel + k / i8_block * i8_block_bytes, lane + r, run);
+      } else {
+        quantise_i4(panel + k / i4_block * i4_block_bytes, lane + r, run);
+      }
+    }
+  }
 }
 
 /// One row of scales [in / 16] into its lane.
@@ -198,17 +209,12 @@ void cpu_ops::pack(stream_handle s, const packed_matrix& to, std::int64_t row, t
     arena_.for_each(static_cast<std::size_t>(panels), [&](std::size_t task) {
       const std::int64_t begin = (first + static_cast<std::int64_t>(task)) * panel_width;
       const std::int64_t end = std::min(begin + panel_width, row + rows.shape[0]);
-      const bool quantises = is_grouped(to.source);
+      const std::int64_t first_row = std::max(begin, row);
+      const tensor part = rows.rows({.begin = first_row - row, .count = end - first_row});
       std::byte* const panel = host<std::byte>(to.storage) + begin / panel_width * panel_bytes;
-      float* const wide = quantises ? arena_.scratch(static_cast<std::size_t>(to.in)) : nullptr;
-      for (std::int64_t r = std::max(begin, row); r < end; ++r) {
-        const auto from = const_elements_at(rows, (r - row) * rows.shape[1]);
-        if (quantises) {
-          quantise_row(kernels_, to, panel, r - begin, from, wide);
-        } else {
-          pack_row(to, panel, r - begin, static_cast<const std::byte*>(from.data));
-        }
-      }
+      if (is_grouped(to.source)) return quantise_rows(kernels_, to, panel, first_row - begin, part);
+      for (std::int64_t r = 0; r < part.shape[0]; ++r)
+        pack_row(to, panel, first_row - begin + r, host_at(part, r * part.shape[1]));
     });
   });
 }

@@ -11,8 +11,8 @@ struct weight_run {
   std::int64_t count = 0;
 };
 
-// Quantises a whole row into lane `lane` of an i8 or an i4_pair panel, by the formulas beside
-// `packed_matrix` (gpu/ops.hpp). The panel's layout is in packing.hpp.
+// Quantises whole groups of a row into lane `lane` of the blocks at `panel`, of i8 or of i4_pair,
+// by the formulas beside `packed_matrix` (gpu/ops.hpp). The layout is in packing.hpp.
 
 void quantise_i8(std::byte* panel, std::int64_t lane, const weight_run& row);
 void quantise_i4(std::byte* panel, std::int64_t lane, const weight_run& row);
