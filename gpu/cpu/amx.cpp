@@ -23,6 +23,9 @@ struct bytes_amx : bytes_vnni {
 };
 using lanes = lanes_avx512<bytes_amx>;
 
+/// Up to so many rows wait for weights rather than for one another.
+constexpr std::int64_t rows_of_streams = 2 * tile_rows_max;
+
 // bf16 -------------------------------------------------------------------------------------------
 
 /// Tiles of rows times panels; four sums at most. With one tile of rows sums are numbered by panel,
@@ -101,7 +104,7 @@ void multiply_pairs(tile_registers& registers, const matmul_tile& t, std::int64_
                .sums_stride = t.sums_stride * static_cast<std::int64_t>(sizeof(float)),
                .steps = (range.end - range.begin) / step,
                .step_bytes = row_bytes,
-               .fetches = row == 0};
+               .fetches = t.rows <= rows_of_streams};
   b.x[0] = t.x + row * t.x_stride + range.begin * 2;
   b.x[1] = b.x[0] + rows * t.x_stride;
   for (int p = 0; p < 4; ++p) {
@@ -426,7 +429,7 @@ constexpr cpu_kernels with_tiles(cpu_kernels kernels) {
                    .load_values = amx_load_values<lanes>,
                    .attend = amx_attend<lanes>};
   kernels.rows_per_pass = 512;
-  kernels.rows_of_streams = 32;
+  kernels.rows_of_streams = rows_of_streams;
   return kernels;
 }
 
