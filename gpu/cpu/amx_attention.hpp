@@ -130,17 +130,21 @@ void amx_load_values(bf16* values, const tile_rows& rows) {
   });
 }
 
+// The rows of the next tile, 2 * key_tile, are asked for in four even parts: while values are
+// loaded, in the scores, in their exponentials, and as these are turned.
+
 /// q . k of all keys.
 inline void score_pairs(const pair_queries& t, const bf16* q, pair_scores& to) {
   const std::int64_t depth = pair_depth(t.head_dim);
   const auto& keys = t.keys.groups;
+  const std::int64_t asked_at_once = key_tile / 2 / (depth / 32);
   clear_tile<0>();
   clear_tile<1>();
   clear_tile<2>();
   clear_tile<3>();
   for (std::int64_t d = 0; d < depth; d += 32) {
     const std::int64_t at = d * static_cast<std::int64_t>(sizeof(bf16));
-    ask(t.ahead, 8);
+    ask(t.ahead, asked_at_once);
     load_tile<6>(q + d * pair_queries_width, tile_row_bytes);
     load_tile<4>(keys[0].first + at, keys[0].stride);
     add_pair_products<0, 4, 6>();

@@ -9,6 +9,7 @@ namespace {
 /// Products of bytes by `vpdpbusd`, which adds four of a byte without a sign by one with to a
 /// number of 32 bits.
 struct bytes_vnni : codes_avx512 {
+  /// With more rows than 6 the sums of four panels would not fit into the registers.
   static constexpr std::int64_t rows_max = 8;
   static constexpr int panels_for(int rows) { return rows <= 6 ? 4 : 2; }
   /// A group takes so few cycles that a loop's end would cost a third more. Instrumented, functions

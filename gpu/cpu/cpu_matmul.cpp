@@ -159,6 +159,7 @@ void pack_row(const packed_matrix& to, std::byte* panel, std::int64_t lane, cons
 /// time: in a panel they share cache lines.
 void quantise_rows(const cpu_kernels& kernels, const packed_matrix& to, std::byte* panel,
                    std::int64_t lane, const tensor& rows) {
+  static_assert(terms_per_block % i8_block == 0 && terms_per_block % i4_block == 0);
   std::array<float, terms_per_block> wide;
   for (std::int64_t k = 0; k < to.in; k += terms_per_block) {
     const weight_run run{.values = wide.data(), .count = std::min(terms_per_block, to.in - k)};
